@@ -79,16 +79,19 @@ bool Scheduler::WaitForSpace(uint64_t reclaimed) {
   if (store_.reclaimer.times() != reclaimed) return true;
   const bool was_blocked = store_.errors.blocked();
   SwitchMemTable(nullptr);
-  // All there is would be waited for long, and is done while the next writes go on.
+  // Where it comes from the tier, all of it would be waited for long, and is made while the next
+  // writes go on. Elsewhere a write that does not wait may take what a flush needs for its copies,
+  // and so does one that comes before a flush that has found none.
+  const bool comes_in_parts = store_.options.background_threads && store_.tier_filler.is_wanted();
   const uint64_t times = store_.reclaimer.times();
   const auto part = static_cast<int64_t>(store_.pool->chunks() / kPartsOfAPool + 1);
   bool has_enough = false;
   const std::function<bool()> look = [&] {
-    has_enough = has_enough || (store_.reclaimer.times() != times &&
+    has_enough = has_enough || (store_.reclaimer.times() != times && !store_.errors.blocked() &&
                                 store_.pool->spare_chunks() >= before + part);
     return has_enough;
   };
-  const Status idle = Drain(NewestTable(), {}, store_.options.background_threads ? &look : nullptr);
+  const Status idle = Drain(NewestTable(), {}, comes_in_parts ? &look : nullptr);
   if (!idle.ok()) return has_enough && !failed();
   if (Status s = WriteBackGroup(); !s.ok()) return false;
   while (RunStep(&Scheduler::Reclaim)) {

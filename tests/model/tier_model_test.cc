@@ -661,6 +661,39 @@ TEST_P(TierModelTest, WhatWasWrittenLastStaysInThePool) {
   BRAID_ASSERT_OK(db->Close());
 }
 
+// Writers that find the pool full go on with a part of what the tier makes free.
+TEST_P(TierModelTest, APoolThatIsAlwaysFullRefusesNothing) {
+  tier::SetPoolBytes(0);  // half of the pool
+  Options options = TierOptions();
+  options.pool.max_bytes = 2 << 20;
+  Random random(DeriveSeed(426));
+  std::unique_ptr<DB> db = OpenOrFail(options, PoolPath());
+  ASSERT_NE(db, nullptr);
+  Model model;
+  const uint64_t rounds = Sized(GetParam().design == "tlsm" ? 15 : 60, 2'000);
+  for (uint64_t round = 0; round < rounds; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round) + ", " + ReplayLine());
+    for (uint64_t i = random.Between(100, 600); i > 0; --i) {
+      const std::string key = NumberedKey(random.Below(4000));
+      if (random.OneIn(8)) {
+        BRAID_ASSERT_OK(db->Delete(key));
+        model.erase(key);
+      } else {
+        model[key] = random.Bytes(random.Between(1, 2000));
+        BRAID_ASSERT_OK(db->Put(key, model[key]));
+      }
+    }
+    if (random.OneIn(3)) {
+      BRAID_ASSERT_OK(db->Compact());
+    }
+  }
+  EXPECT_TRUE(SamePairs(ScanForward(db.get()), model));
+  EXPECT_GT(db->GetStatistics().tier_moved_entries, 0u);
+  EXPECT_LE(db->GetStatistics().pool_bytes, options.pool.max_bytes);
+  ExpectVerified(db.get());
+  BRAID_ASSERT_OK(db->Close());
+}
+
 // Its filters and indexes may take more memory than it has: they share a cache with blocks then.
 TEST_P(TierModelTest, ATierReadsTheSameWithLittleMemory) {
   if (!GetParam().on_rocksdb) GTEST_SKIP() << "memory has no tables";
