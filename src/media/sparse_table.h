@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <type_traits>
 
 #include "base/check.h"
@@ -36,7 +37,7 @@ class SparseTable {
     if (count > SIZE_MAX / sizeof(T)) return false;
     bytes_ = count * sizeof(T);
     if (!IsMapped()) {
-      entries_ = static_cast<T*>(std::calloc(count, sizeof(T)));
+      entries_ = static_cast<T*>(AllocateSmall());
       return entries_ != nullptr;
     }
     void* memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
@@ -56,6 +57,12 @@ class SparseTable {
   static constexpr size_t kSmallestMapping = size_t{1} << 20;
 
   bool IsMapped() const noexcept { return bytes_ >= kSmallestMapping; }
+  /// calloc knows of no alignment beyond that of the plain types.
+  void* AllocateSmall() noexcept {
+    if constexpr (alignof(T) <= alignof(std::max_align_t)) return std::calloc(1, bytes_);
+    void* const memory = std::aligned_alloc(alignof(T), bytes_);
+    return memory == nullptr ? nullptr : std::memset(memory, 0, bytes_);
+  }
   void Release() noexcept {
     if (entries_ == nullptr) return;
     IsMapped() ? static_cast<void>(::munmap(entries_, bytes_)) : std::free(entries_);

@@ -29,6 +29,19 @@ TEST(SparseTableTest, IsZeroAgainAfterASecondAllocation) {
   }
 }
 
+TEST(SparseTableTest, KeepsToTheAlignmentOfItsEntries) {
+  struct alignas(64) Line {
+    uint64_t number;
+  };
+  for (const uint64_t count : {uint64_t{1}, uint64_t{100}, uint64_t{1} << 20}) {
+    const SparseTable<Line> table(count);
+    ASSERT_TRUE(table.ok());
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(&table[0]) % alignof(Line), 0u);
+    EXPECT_EQ(table[0].number, 0u);
+    EXPECT_EQ(table[count - 1].number, 0u);
+  }
+}
+
 TEST(SparseTableTest, SaysThatThereIsNoAddressSpace) {
   SparseTable<std::atomic<uint64_t>> table(uint64_t{1} << 60);
   EXPECT_FALSE(table.ok());

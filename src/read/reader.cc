@@ -115,11 +115,13 @@ LookupResult Reader::LookupCounting(Slice key, index::ReadView view, Status* sta
 
 LookupResult Reader::LookupEntry(Slice key, const index::ReadView& view, Status* status,
                                  tier::Found* held) const {
-  const LookupResult result = LookupInPool(key, view, status);
+  const index::LookupKey lookup{key, base::Hash64(key)};
+  if (store_.tier != nullptr) store_.tier->Prefetch(lookup.hash);
+  const LookupResult result = LookupInPool(lookup, view, status);
   if (store_.tier == nullptr || result.has_version() || !status->ok()) return result;
   tier::Found unused;
   tier::Found* const found = held != nullptr ? held : &unused;
-  if (Status s = store_.tier->Get(key, view, found); !s.ok()) {
+  if (Status s = store_.tier->Get(lookup, view, found); !s.ok()) {
     *status = std::move(s);
     return {};
   }
@@ -129,8 +131,8 @@ LookupResult Reader::LookupEntry(Slice key, const index::ReadView& view, Status*
 }
 
 /// In memtables and tables.
-LookupResult Reader::LookupInPool(Slice key, const index::ReadView& view, Status* status) const {
-  const index::LookupKey lookup{key, base::Hash64(key)};
+LookupResult Reader::LookupInPool(const index::LookupKey& lookup, const index::ReadView& view,
+                                  Status* status) const {
   if (store_.lookup_cache != nullptr) store_.lookup_cache->Prefetch(lookup.hash);
   // Its offset, and merge_epoch before it was looked for.
   std::pair<uint64_t, uint64_t> last_obsolete{0, 0};

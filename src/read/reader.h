@@ -132,7 +132,8 @@ class Reader {
   }
   index::LookupResult LookupCounting(Slice key, index::ReadView view, Status* status,
                                      tier::Found* held) const;
-  index::LookupResult LookupInPool(Slice key, const index::ReadView& view, Status* status) const;
+  index::LookupResult LookupInPool(const index::LookupKey& lookup, const index::ReadView& view,
+                                   Status* status) const;
   // multi_get.cc
   void GetGroup(const index::ReadView& view, std::span<const Slice> keys, std::string* values,
                 Status* statuses);

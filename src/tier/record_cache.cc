@@ -3,6 +3,7 @@
 #include "tier/record_cache.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -17,16 +18,17 @@ namespace {
 /// A shard for so many bytes, and not more shards than this: each has a line that threads share.
 constexpr uint64_t kShardBytes = 256 << 10;
 constexpr uint64_t kMostShards = 64;
-/// A bucket and a counter for so many bytes: more buckets than records, which have more bytes than
-/// this with what they cost, and of counters enough to tell records from each other.
+/// A bucket for so many bytes: of records that are not small, few share one.
 constexpr uint64_t kBytesABucket = 256;
-constexpr uint64_t kBytesACounter = 64;
+/// A line of counters for so many: a counter for 32 bytes, so that keys can be distinguished
+/// where records are small, too.
+constexpr uint64_t kBytesALine = 2048;
 /// After so many reads for each counter all are halved: what was read long ago counts less.
 constexpr uint64_t kReadsACounter = 4;
+/// Those that one has been read as often as, or more, keep out without another look.
+constexpr uint8_t kRefusedAtOnce = 8;
 /// Of a shard one record may take this part.
 constexpr uint64_t kLargestPart = 8;
-/// Records that the hand passes, at most, because they were read since it came by.
-constexpr int kMostPassed = 16;
 /// What the allocator takes for each record beyond what it is asked for.
 constexpr uint64_t kAllocated = 16;
 }  // namespace
@@ -34,12 +36,9 @@ constexpr uint64_t kAllocated = 16;
 /// A record and its key, behind this head.
 struct RecordCache::Item {
   Item* next_in_bucket;
-  Item* before;  // in the ring
-  Item* after;
   uint64_t hash;
   uint32_t key_bytes;
   uint32_t record_bytes;
-  bool was_read;  // since the hand came by
 
   std::string_view key() const { return {reinterpret_cast<const char*>(this + 1), key_bytes}; }
   std::string_view record() const {
@@ -54,7 +53,7 @@ struct RecordCache::Item {
     const std::string_view key = wanted.key;
     void* memory = std::malloc(sizeof(Item) + key.size() + record.size());
     if (memory == nullptr) return nullptr;
-    auto* item = ::new (memory) Item{nullptr, nullptr, nullptr, wanted.hash, 0, 0, false};
+    auto* item = ::new (memory) Item{nullptr, wanted.hash, 0, 0};
     item->key_bytes = static_cast<uint32_t>(key.size());
     item->record_bytes = static_cast<uint32_t>(record.size());
     char* at = reinterpret_cast<char*>(item + 1);
@@ -65,20 +64,16 @@ struct RecordCache::Item {
 };
 
 RecordCache::RecordCache(uint64_t bytes)
-    : shards_(std::clamp<uint64_t>(bytes / kShardBytes, 1, kMostShards)),
+    : shards_(std::bit_floor(std::clamp<uint64_t>(bytes / kShardBytes, 1, kMostShards))),
       buckets_a_shard_(std::max<uint64_t>(bytes / kBytesABucket / shards_.size(), 1)),
-      counters_a_shard_(std::max<uint64_t>(bytes / kBytesACounter / shards_.size(), 1)),
+      lines_a_shard_(std::max<uint64_t>(bytes / kBytesALine / shards_.size(), 1)),
       buckets_(buckets_a_shard_ * shards_.size()),
-      counters_(counters_a_shard_ * shards_.size()) {
+      counters_(lines_a_shard_ * shards_.size()) {
   if (!buckets_.ok() || !counters_.ok()) throw std::bad_alloc();
   SetLimit(bytes);
 }
 
 RecordCache::~RecordCache() { SetLimit(0); }
-
-uint64_t RecordCache::BucketOf(uint64_t hash) const noexcept {
-  return hash % shards_.size() * buckets_a_shard_ + (hash >> 16) % buckets_a_shard_;
-}
 
 RecordCache::Item* RecordCache::FindItem(const index::LookupKey& key) const noexcept {
   Item* item = buckets_[BucketOf(key.hash)].first;
@@ -90,9 +85,9 @@ RecordCache::Item* RecordCache::FindItem(const index::LookupKey& key) const noex
 
 /// Of a key, two: keys that share one of them with it seldom share both.
 RecordCache::Counters RecordCache::CountersOf(uint64_t hash) noexcept {
-  const uint64_t first = hash % shards_.size() * counters_a_shard_;
-  return {counters_[first + (hash >> 8) % counters_a_shard_],
-          counters_[first + (hash >> 32) % counters_a_shard_]};
+  constexpr uint64_t kLast = sizeof(CounterLine) - 1;
+  CounterLine& line = counters_[LineOf(hash)];
+  return {line.reads[hash >> 8 & kLast], line.reads[hash >> 16 & kLast]};
 }
 
 uint8_t RecordCache::ReadsOf(uint64_t hash) noexcept {
@@ -108,20 +103,21 @@ void RecordCache::Count(Shard* shard, uint64_t hash) noexcept {
     both.one = std::max<uint8_t>(both.one, reads + 1);
     both.other = std::max<uint8_t>(both.other, reads + 1);
   }
-  if (++shard->counted < kReadsACounter * counters_a_shard_) return;
+  if (++shard->counted < kReadsACounter * lines_a_shard_ * sizeof(CounterLine)) return;
   shard->counted = 0;
-  const uint64_t first = hash % shards_.size() * counters_a_shard_;
-  for (uint64_t i = first; i < first + counters_a_shard_; ++i) counters_[i] /= 2;
+  const uint64_t first = ShardNumber(hash) * lines_a_shard_;
+  for (uint64_t i = first; i < first + lines_a_shard_; ++i) {
+    for (uint8_t& one : counters_[i].reads) one /= 2;
+  }
 }
 
 bool RecordCache::Find(const index::LookupKey& key, Found* found) {
   Shard& shard = ShardOf(key.hash);
   const base::MutexLock lock(shard.mutex);
-  if (shard.limit == 0) return false;
+  if (limit_a_shard_.load(std::memory_order_relaxed) == 0) return false;
   Count(&shard, key.hash);
   Item* const item = FindItem(key);
   if (item == nullptr) return false;
-  item->was_read = true;
   found->Copy(item->record());
   return true;
 }
@@ -135,27 +131,48 @@ void RecordCache::Offer(const index::LookupKey& key, const Found& found,
   // A move counts before it takes this lock to forget the old record: so it either finds what is
   // kept here, or is found to have begun.
   if (moves.load() != seen) return;
+  const uint64_t limit = limit_a_shard_.load(std::memory_order_relaxed);
   const uint64_t bytes = Item::Bytes(key.key.size(), record.size());
-  if (bytes > shard.limit / kLargestPart || FindItem(key) != nullptr) return;
-  if (!MakeRoom(&shard, bytes, key.hash)) return;
+  if (bytes > limit / kLargestPart || FindItem(key) != nullptr) return;
+  if (!MakeRoom(&shard, limit - bytes, key.hash)) return;
   Item* const item = Item::New(key, record);
   if (item != nullptr) Insert(&shard, item);
+  BRAID_DCHECK(shard.used <= limit);  // invariant 2
 }
 
-/// False: what would have to go is read as much as the newcomer.
-bool RecordCache::MakeRoom(Shard* shard, uint64_t bytes, uint64_t hash) noexcept {
-  BRAID_DCHECK(bytes <= shard->limit);
-  int passed = 0;
-  while (shard->used + bytes > shard->limit) {
-    Item* const oldest = shard->hand;
-    BRAID_DCHECK(oldest != nullptr);  // it uses something
-    shard->hand = oldest->after;
-    if (oldest->was_read && ++passed <= kMostPassed) {
-      oldest->was_read = false;
-      continue;
+/// Of the next bucket that has any, the one that is read least. A shard that uses something has
+/// one.
+RecordCache::Item* RecordCache::NextInTurn(Shard* shard) noexcept {
+  BRAID_DCHECK(shard->used > 0);
+  const uint64_t first = static_cast<uint64_t>(shard - shards_.data()) * buckets_a_shard_;
+  Item* least = nullptr;
+  while (least == nullptr) {
+    shard->hand = shard->hand + 1 < buckets_a_shard_ ? shard->hand + 1 : 0;
+    least = buckets_[first + shard->hand].first;
+  }
+  for (Item* item = least->next_in_bucket; item != nullptr; item = item->next_in_bucket) {
+    if (ReadsOf(item->hash) < ReadsOf(least->hash)) least = item;
+  }
+  return least;
+}
+
+/// Until at most `most` bytes are used. False: what would have to go is read as much as the
+/// newcomer.
+bool RecordCache::MakeRoom(Shard* shard, uint64_t most, uint64_t hash) noexcept {
+  while (shard->used > most) {
+    const uint8_t reads = ReadsOf(hash);
+    // What is here was read, too; and a look at it is a wait for memory.
+    if (reads <= 1) return false;
+    if (shard->refuses > 0 && reads <= shard->refused) {
+      --shard->refuses;
+      return false;
     }
-    if (ReadsOf(oldest->hash) >= ReadsOf(hash)) return false;
-    Remove(shard, oldest);
+    Item* const next = NextInTurn(shard);
+    shard->refused = ReadsOf(next->hash);
+    shard->refuses = kRefusedAtOnce;
+    if (shard->refused >= reads) return false;
+    Remove(shard, next);
+    shard->refuses = 0;
   }
   return true;
 }
@@ -164,26 +181,14 @@ void RecordCache::Insert(Shard* shard, Item* item) noexcept {
   Bucket& bucket = buckets_[BucketOf(item->hash)];
   item->next_in_bucket = bucket.first;
   bucket.first = item;
-  if (shard->hand == nullptr) {
-    shard->hand = item->before = item->after = item;
-  } else {
-    // Where the hand comes last.
-    item->after = shard->hand;
-    item->before = shard->hand->before;
-    item->before->after = item->after->before = item;
-  }
   shard->used += item->bytes();
   used_.fetch_add(item->bytes(), std::memory_order_relaxed);
-  BRAID_DCHECK(shard->used <= shard->limit);  // invariant 2
 }
 
 void RecordCache::Remove(Shard* shard, Item* item) noexcept {
   Item** at = &buckets_[BucketOf(item->hash)].first;
   while (*at != item) at = &(*at)->next_in_bucket;
   *at = item->next_in_bucket;
-  if (shard->hand == item) shard->hand = item->after == item ? nullptr : item->after;
-  item->before->after = item->after;
-  item->after->before = item->before;
   BRAID_DCHECK(shard->used >= item->bytes() && used_bytes() >= item->bytes());  // invariant 2
   shard->used -= item->bytes();
   used_.fetch_sub(item->bytes(), std::memory_order_relaxed);
@@ -198,12 +203,13 @@ void RecordCache::Forget(const index::LookupKey& key) noexcept {
 
 void RecordCache::SetLimit(uint64_t bytes) noexcept {
   const uint64_t tables =
-      shards_.size() * (buckets_a_shard_ * sizeof(Bucket) + counters_a_shard_ * sizeof(uint8_t));
+      shards_.size() * (buckets_a_shard_ * sizeof(Bucket) + lines_a_shard_ * sizeof(CounterLine));
   const uint64_t records = bytes - std::min(bytes, tables);
+  const uint64_t limit = records / shards_.size();
+  limit_a_shard_.store(limit, std::memory_order_relaxed);
   for (Shard& shard : shards_) {
     const base::MutexLock lock(shard.mutex);
-    shard.limit = records / shards_.size();
-    while (shard.used > shard.limit) Remove(&shard, shard.hand);
+    while (shard.used > limit) Remove(&shard, NextInTurn(&shard));
   }
 }
 

@@ -10,14 +10,20 @@
 //      limit.
 // Persistence: none.
 // Source: what is admitted: TinyLFU (Einziger, Friedman, Manes, "TinyLFU: A Highly Efficient Cache
-// Admission Policy", 2017, section 3), with counters of a byte; what goes: a clock.
+// Admission Policy", 2017, section 3), with counters of a byte, both of a key in one line of the
+// processor's cache (Putze, Sanders, Singler, "Cache-, Hash- and Space-Efficient Bloom Filters",
+// 2007, section 3). What has to be beaten: whose turn it is in the order of buckets, for nothing is
+// known of it but its counters, and so a hit has nothing to keep up to date.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/prefetch.h"
 #include "index/read_view.h"
 #include "media/sparse_table.h"
 #include "tier/record.h"
@@ -32,6 +38,12 @@ class RecordCache {
   RecordCache(const RecordCache&) = delete;
   RecordCache& operator=(const RecordCache&) = delete;
 
+  /// Brings what a Find looks at near the processor.
+  void Prefetch(uint64_t hash) const noexcept {
+    base::Prefetch(&shards_[ShardNumber(hash)]);
+    base::Prefetch(&counters_[LineOf(hash)]);
+    base::Prefetch(&buckets_[BucketOf(hash)]);
+  }
   /// Shows a record that is here. Throws std::bad_alloc. Cost: on a hit a copy of it.
   bool Find(const index::LookupKey& key, Found* found);
   /// Keeps what was looked up in the tier, if it is read more than what would have to go for it,
@@ -51,34 +63,55 @@ class RecordCache {
   struct Bucket {
     Item* first;
   };
+  /// In one line of the processor's cache.
   struct alignas(64) Shard {
     base::Mutex mutex;
-    Item* hand BRAID_GUARDED_BY(mutex) = nullptr;  // of a ring of all its items
     uint64_t used BRAID_GUARDED_BY(mutex) = 0;
-    uint64_t limit BRAID_GUARDED_BY(mutex) = 0;
-    uint64_t counted BRAID_GUARDED_BY(mutex) = 0;  // since its counters were halved
+    uint32_t hand BRAID_GUARDED_BY(mutex) = 0;     // the bucket whose turn it is to give way
+    uint32_t counted BRAID_GUARDED_BY(mutex) = 0;  // since its counters were halved
+    uint8_t refused BRAID_GUARDED_BY(mutex) = 0;   // reads that were not enough at the last look
+    uint8_t refuses BRAID_GUARDED_BY(mutex) = 0;   // how many more before the next one
   };
+  static_assert(sizeof(Shard) == 64 || sizeof(base::Mutex) > sizeof(std::mutex));  // with checks
 
-  Shard& ShardOf(uint64_t hash) noexcept { return shards_[hash % shards_.size()]; }
   struct Counters {
     uint8_t& one;
     uint8_t& other;
   };
-  uint64_t BucketOf(uint64_t hash) const noexcept;
+  /// A processor's line of them.
+  struct alignas(64) CounterLine {
+    std::array<uint8_t, 64> reads;
+  };
+
+  uint64_t ShardNumber(uint64_t hash) const noexcept { return hash & (shards_.size() - 1); }
+  Shard& ShardOf(uint64_t hash) noexcept { return shards_[ShardNumber(hash)]; }
+  /// Of `count` things, in the order of `bits`: a product where a remainder would be a division.
+  static uint64_t Scale(uint64_t bits, uint64_t count) noexcept {
+    return (bits & 0xffffffffu) * count >> 32;
+  }
+  uint64_t BucketOf(uint64_t hash) const noexcept {
+    return ShardNumber(hash) * buckets_a_shard_ + Scale(hash >> 32, buckets_a_shard_);
+  }
+  uint64_t LineOf(uint64_t hash) const noexcept {
+    return ShardNumber(hash) * lines_a_shard_ + Scale(hash >> 24, lines_a_shard_);
+  }
   Counters CountersOf(uint64_t hash) noexcept;
   Item* FindItem(const index::LookupKey& key) const noexcept;
   void Count(Shard* shard, uint64_t hash) noexcept BRAID_REQUIRES(shard->mutex);
   uint8_t ReadsOf(uint64_t hash) noexcept;
-  bool MakeRoom(Shard* shard, uint64_t bytes, uint64_t hash) noexcept BRAID_REQUIRES(shard->mutex);
+  Item* NextInTurn(Shard* shard) noexcept BRAID_REQUIRES(shard->mutex);
+  bool MakeRoom(Shard* shard, uint64_t most, uint64_t hash) noexcept BRAID_REQUIRES(shard->mutex);
   void Insert(Shard* shard, Item* item) noexcept BRAID_REQUIRES(shard->mutex);
   void Remove(Shard* shard, Item* item) noexcept BRAID_REQUIRES(shard->mutex);
 
-  std::vector<Shard> shards_;
+  std::vector<Shard> shards_;  // a power of two
   // A shard's buckets and counters lie side by side, and are under its lock.
-  uint64_t buckets_a_shard_ = 0;
-  uint64_t counters_a_shard_ = 0;
+  const uint64_t buckets_a_shard_;
+  const uint64_t lines_a_shard_;
   media::SparseTable<Bucket> buckets_;
-  media::SparseTable<uint8_t> counters_;
+  media::SparseTable<CounterLine> counters_;
+  // Relaxed: read under a shard's lock, which SetLimit takes afterwards.
+  std::atomic<uint64_t> limit_a_shard_{0};
   std::atomic<uint64_t> used_{0};
 };
 

@@ -44,12 +44,13 @@ class Tier {
   /// Entries of this run, which was taken in, are about to leave the pool.
   void BeginMove(std::span<const RunEntry> run) noexcept;
 
+  /// For a Get that may follow.
+  void Prefetch(uint64_t hash) const noexcept { records_->Prefetch(hash); }
   /// The version of the key that the tier has, for a reader to whom the pool shows none. Throws
   /// std::bad_alloc.
-  Status Get(std::string_view key, const index::ReadView& view, Found* found) const {
+  Status Get(const index::LookupKey& wanted, const index::ReadView& view, Found* found) const {
     counters_.Add(Counter::kGets);
     found->Clear();
-    const index::LookupKey wanted{key, base::Hash64(key)};
     if (records_->Find(wanted, found)) {
       counters_.Add(Counter::kCached);
     } else if (Status s = Read(wanted, found); !s.ok()) {

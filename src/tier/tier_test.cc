@@ -34,7 +34,7 @@ class TierTest : public ::testing::Test {
     index::ReadView view;
     view.sequence = newest_seen;
     Found found;
-    const Status s = tier_->Get(key, view, &found);
+    const Status s = tier_->Get({key, base::Hash64(key)}, view, &found);
     if (!s.ok()) return s.ToString();
     using State = index::LookupResult::State;
     if (found.result().state == State::kDeleted) return "(deleted)";
