@@ -101,8 +101,8 @@ java-test: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## test the Java binding: 
 kafka-smoke: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## Kafka Streams' own smoke test on braid, processes killed every few seconds: ROUNDS=3, SIZE=night: 20 [1 min a round]
 	@bash scripts/java.sh kafka-smoke $(or $(ROUNDS),$(if $(filter night,$(SIZE)),20,3))
 
-rheakv-demo: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## RheaKV on braid: three servers, the leader killed while clients write, histories and replicas checked: ROUNDS=3, SIZE=night: 30 [15 s a round]
-	@bash scripts/java.sh rheakv-demo $(or $(ROUNDS),$(if $(filter night,$(SIZE)),30,3))
+rheakv-demo: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## RheaKV on braid: three servers, the leader killed while clients write, histories and replicas checked: ROUNDS=3, SIZE=night: 30, RAFT_LOG=rocksdb [15 s a round]
+	@RAFT_LOG='$(RAFT_LOG)' bash scripts/java.sh rheakv-demo $(or $(ROUNDS),$(if $(filter night,$(SIZE)),30,3))
 
 python-test: $(BUILD_SETUP) $(BUILD)/setup-python.stamp ## test the Python binding, with plyvel's tests too
 	@bash scripts/test.sh python

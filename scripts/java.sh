@@ -3,8 +3,9 @@
 # kafka-smoke ROUNDS | rheakv-demo ROUNDS. The native library goes to build/java/lib, the jars to bindings/java/*/target.
 # test: the results, JUnit's XML, are copied into the folder when one is given, as java-CLASS.xml.
 # kafka-demo: examples/kafka-streams, with its options (--help). kafka-smoke: Kafka's own smoke test,
-# with kills. rheakv-demo: three servers of RheaKV whose leader is killed each round; what clients saw
-# is checked, by Porcupine too where there is Go. Maven fetches what it needs from Maven Central the first time.
+# with kills. rheakv-demo: three servers of RheaKV whose leader is killed each round (RAFT_LOG=rocksdb:
+# with Raft's log in RocksDB); what clients saw is checked, by Porcupine too where there is Go.
+# Maven fetches what it needs from Maven Central the first time.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
@@ -56,7 +57,7 @@ case "$what" in
     histories=$PWD/build/java/rheakv-histories.jsonl
     java -Dorg.slf4j.simpleLogger.defaultLogLevel=off \
       -cp "$demo/classes:$demo/test-classes:$(cat "$demo/classpath")" \
-      io.braid.rheakv.Cluster "${2:-3}" "${BRAID_SEED:-}" "$histories" || exit 1
+      io.braid.rheakv.Cluster "${2:-3}" "${BRAID_SEED:-}" "$histories" "${RAFT_LOG:-braid}" || exit 1
     if ! command -v go >/dev/null; then
       echo "$what: without a second opinion: there is no go on the PATH (Debian: apt-get install golang-go)"
     elif ! (cd tests/porcupine && go build -o ../../build/java/porcupine .) 2>build/java/go.log; then

@@ -427,20 +427,28 @@ final class Cluster {
         + dumps[1].index() + " and " + dumps[2].index());
   }
 
-  /** ROUNDS SEED FILE_OF_HISTORIES: the three-process proof, as long as you like. */
+  /**
+   * ROUNDS SEED FILE_OF_HISTORIES RAFT_LOG: the three-process proof, as long as you like, with Raft's
+   * log in "braid" or, as RheaKV has it by itself, in "rocksdb".
+   */
   public static void main(String[] arguments) throws Exception {
     int rounds = Integer.parseInt(arguments[0]);
     long seed = arguments.length > 1 && !arguments[1].isEmpty()
         ? Long.parseLong(arguments[1]) : System.nanoTime();
     Path out = arguments.length > 2 ? Path.of(arguments[2]) : null;
+    String raftLog = arguments.length > 3 ? arguments[3] : "braid";
+    if (!raftLog.equals("braid") && !raftLog.equals("rocksdb")) {
+      System.err.println("rheakv-demo: RAFT_LOG=" + raftLog + ": use braid or rocksdb");
+      System.exit(2);
+    }
     long begin = System.nanoTime();
     Consumer<String> say = text -> System.out.printf(java.util.Locale.ROOT, "[%5.1f s] %s%n",
         (System.nanoTime() - begin) / 1e9, text);
     int code = 1;
     Path folder = Files.createTempDirectory(Folders.scratch(), "braid-rheakv-demo-");
     try {
-      say.accept("three servers on the loopback, seed " + seed);
-      new Cluster(folder, true, seed, say).run(rounds, out);
+      say.accept("three servers on the loopback, Raft's log in " + raftLog + ", seed " + seed);
+      new Cluster(folder, raftLog.equals("braid"), seed, say).run(rounds, out);
       Folders.delete(folder);
       System.out.println("rheakv-demo: right");
       code = 0;
