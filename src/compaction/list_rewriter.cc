@@ -210,7 +210,10 @@ Result<bool> ListRewriter::StepOfL0(Merger::Merged* merged) {
   for (const List& list : inputs) input.sources.push_back({list});
   Lists lower = ListsOf(l1);
   std::erase_if(lower, [&](const List& list) {
-    return list->range().is_known && list->range().last < next_key_;
+    const level::KeyRange range = list->range();
+    if (!range.is_known) return false;
+    BRAID_CHECK(range.first >= next_key_ || range.last < next_key_);  // invariant 3
+    return range.last < next_key_;
   });
   input.whole = MetBy(inputs, lower);
   input.sources.push_back(input.whole);

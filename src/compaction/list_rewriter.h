@@ -7,7 +7,9 @@
 //   2. While originals are named by the manifest nothing else is rewritten: what is to become of
 //      each is read from the level that it has gone to.
 //   3. An entry lies in two levels only while it is in a table of L0 that is begun; such tables are
-//      rewritten before lists of L1 are. They are the oldest of L0.
+//      rewritten before lists of L1 are. They are the oldest of L0. Up to one key they are in L1,
+//      of which no list has keys on both sides of it: the next step reads from there on, and
+//      replaces what it reads.
 //   4. In a pool that is full a step leaves what deletes need, or more becomes free by it than it
 //      takes: so deletes find room, and what they hide can be let go.
 // Persistence: new lists are durable before the one commit that names them, with their inputs as

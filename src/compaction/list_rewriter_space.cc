@@ -110,7 +110,10 @@ Result<bool> ListRewriter::JoinSmall() {
     for (const auto& table : version->levels[level]) {
       List list = level::ListOf(table);
       if (!list->is_of_run() || list->entries() == 0) continue;
-      if (sum + list->entries() > full || row.size() == kMostOwners) {
+      const bool is_next_side = level == 1 && !row.empty() &&
+                                row.back()->range().last < next_key_ &&
+                                list->range().first >= next_key_;  // invariant 3
+      if (is_next_side || sum + list->entries() > full || row.size() == kMostOwners) {
         row.clear();
         sum = 0;
       }

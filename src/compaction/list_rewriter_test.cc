@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "log/log_reader.h"
+#include "support/environment.h"
 #include "support/store_parts.h"
 
 namespace braid::compaction {
@@ -396,6 +398,41 @@ TEST_F(FullPoolRewriterTest, AStepLeavesWhatDeletesNeed) {
   GiveBack();
   ASSERT_TRUE(Step());
   for (int i = 0; i < 100; ++i) EXPECT_EQ(parts_.Get(Key(i)), Value(i, 'a'));
+  ExpectSound();
+}
+
+// A list that a step over L0 has written and one that it has not come to yet are neighbours. As one
+// list they would be read from where the step goes on, and go as a whole.
+TEST_F(FullPoolRewriterTest, NeighboursOnBothSidesOfAStepOverL0StayApart) {
+  test::Random random(7);
+  std::map<std::string, std::string> model;
+  const auto fill = [&](uint64_t keys) {
+    for (; keys > 0; --keys) {
+      const std::string key = Key(static_cast<int>(random.Below(2000)));
+      model[key] = std::string(random.Below(200), static_cast<char>('a' + random.Below(26)));
+      parts_.Put(key, model[key]);
+    }
+    parts_.Flush();
+    parts_.Reclaim();
+  };
+  fill(1500);
+  ASSERT_TRUE(Step());
+  uint64_t steps = 0;
+  for (int round = 0; round < 60; ++round) {
+    for (uint64_t tables = random.Between(1, 8); tables > 0; --tables) fill(random.Between(10, 60));
+    // Where there is little room a step ends early.
+    TakeAllBut(random.Between(8, 40));
+    while (Step(0, false)) {
+      ++steps;
+      if (!IsBegun()) break;
+      parts_.Reclaim();
+    }
+    GiveBack();
+    parts_.Reclaim();
+    while (IsBegun()) ASSERT_TRUE(Step(0, false));
+    for (const auto& [key, value] : model) ASSERT_EQ(parts_.Get(key), value) << key;
+  }
+  EXPECT_GT(steps, 0u);
   ExpectSound();
 }
 

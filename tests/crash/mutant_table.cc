@@ -146,6 +146,8 @@ constexpr Row<Mutant> kTable[] = {
     {Mutant::kCarriersKept, "rewrite", "leak", "FlushAndCompact_ListsBounded"},
     {Mutant::kCarriersNotSettled, "page sync", "leak", "FlushAndCompactPage_ListsBounded"},
     {Mutant::kHiddenByItself, "rewrite", "lost", nullptr, "braid_unit_tests ListRewriterTest.*"},
+    {Mutant::kJoinedAcrossAStep, "rewrite", "lost", nullptr,
+     "braid_unit_tests FullPoolRewriterTest.*"},
     {Mutant::kBorderLow, "concurrent merges", "order", "SideBySide"},
     {Mutant::kBorderDroppedEarly, "concurrent merges", "reuse", nullptr,
      "braid_unit_tests *MergeGroupTest*"},

@@ -670,6 +670,7 @@ TEST_P(TierModelTest, APoolThatIsAlwaysFullRefusesNothing) {
   std::unique_ptr<DB> db = OpenOrFail(options, PoolPath());
   ASSERT_NE(db, nullptr);
   Model model;
+  uint64_t written = 0;
   const uint64_t rounds = Sized(GetParam().design == "tlsm" ? 15 : 60, 2'000);
   for (uint64_t round = 0; round < rounds; ++round) {
     SCOPED_TRACE("round " + std::to_string(round) + ", " + ReplayLine());
@@ -681,6 +682,7 @@ TEST_P(TierModelTest, APoolThatIsAlwaysFullRefusesNothing) {
       } else {
         model[key] = random.Bytes(random.Between(1, 2000));
         BRAID_ASSERT_OK(db->Put(key, model[key]));
+        written += model[key].size();
       }
     }
     if (random.OneIn(3)) {
@@ -688,7 +690,9 @@ TEST_P(TierModelTest, APoolThatIsAlwaysFullRefusesNothing) {
     }
   }
   EXPECT_TRUE(SamePairs(ScanForward(db.get()), model));
-  EXPECT_GT(db->GetStatistics().tier_moved_entries, 0u);
+  if (written > options.pool.max_bytes) {  // not in a part of a push
+    EXPECT_GT(db->GetStatistics().tier_moved_entries, 0u);
+  }
   EXPECT_LE(db->GetStatistics().pool_bytes, options.pool.max_bytes);
   ExpectVerified(db.get());
   BRAID_ASSERT_OK(db->Close());
