@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Builds and tests the Java binding: java.sh build | test [FOLDER] | kafka-demo [OPTION ...] |
-# kafka-smoke ROUNDS | rheakv-demo ROUNDS. The native library goes to build/java/lib, the jars to bindings/java/*/target.
+# kafka-smoke ROUNDS | kafka-suites [PATTERN] | rheakv-demo ROUNDS. The native library goes to build/java/lib, the jars to bindings/java/*/target.
 # test: the results, JUnit's XML, are copied into the folder when one is given, as java-CLASS.xml.
 # kafka-demo: examples/kafka-streams, with its options (--help). kafka-smoke: Kafka's own smoke test,
-# with kills. rheakv-demo: three servers of RheaKV whose leader is killed each round (RAFT_LOG=rocksdb:
-# with Raft's log in RocksDB); what clients saw is checked, by Porcupine too where there is Go.
-# Maven fetches what it needs from Maven Central the first time.
+# with kills. kafka-suites: Kafka's own integration tests, those whose CLASS.METHOD holds the regular
+# expression; with BRAID_CONTROL=1 on Kafka's own stores. rheakv-demo: three servers of RheaKV whose
+# leader is killed each round (RAFT_LOG=rocksdb: with Raft's log in RocksDB); what clients saw is
+# checked, by Porcupine too where there is Go. Maven fetches what it needs from Maven Central the
+# first time.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
@@ -50,6 +52,26 @@ case "$what" in
     [ "$what" = kafka-demo ] || main=io.braid.examples.kafka.Smoke
     exec java -Dlog.level=error -cp "$demo/classes:$demo/test-classes:$(cat "$demo/classpath")" "$main" "${@:2}"
     ;;
+  kafka-suites)
+    echo "$what: building the stores and what stands in for Kafka's"
+    "${maven[@]}" -q -Pkafka-suites package -DskipTests -pl kafka-suites -am </dev/null || exit 1
+    suites=bindings/java/kafka-suites/target
+    kind=braid
+    classes=$suites/classes:
+    if [ "${BRAID_CONTROL:-0}" != 0 ]; then
+      kind=control
+      classes=
+    fi
+    log=$PWD/build/java/kafka-suites-$kind.log
+    scratch=$(mktemp -d "${BRAID_TMP:-${TMPDIR:-/tmp}}/braid-kafka-suites-XXXXXX") || exit 1
+    trap 'rm -rf "$scratch"' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    echo "$what: the log is $log"
+    java -Xmx2g "-Djava.io.tmpdir=$scratch" -cp "$classes$suites/test-classes:$(cat "$suites/classpath")" \
+      io.braid.kafka.suites.Suites "$kind" "$log" "${@:2}"
+    exit
+    ;;
   rheakv-demo)
     echo "$what: building the store"
     "${maven[@]}" -q package -DskipTests -pl rheakv -am </dev/null || exit 1
@@ -67,7 +89,7 @@ case "$what" in
     fi
     ;;
   *)
-    echo "java.sh: unknown argument '$what': use build, test, kafka-demo, kafka-smoke or rheakv-demo" >&2
+    echo "java.sh: unknown argument '$what': use build, test, kafka-demo, kafka-smoke, kafka-suites or rheakv-demo" >&2
     exit 2
     ;;
 esac

@@ -80,6 +80,7 @@ abstract class BraidStore implements StateStore {
       open = true;
       Internals.register(context, root, this::restoreBatch);
       done = true;
+      LOG.debug("opened the store {} of task {}: {}", name, context.taskId(), format());
     } finally {
       if (!done) {
         close();
