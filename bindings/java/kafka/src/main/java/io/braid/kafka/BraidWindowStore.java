@@ -17,7 +17,8 @@ import org.apache.kafka.streams.state.WindowStoreIterator;
 /**
  * A window store. The changelog's keys are the user's key, the start of the window and a number,
  * which tells duplicates apart; so are the pool's, behind their segments (Timeline). A record is
- * too late when its window's start is the retention, or more, before the highest start seen.
+ * too late when its window's start is the retention, or more, before the highest start seen; in a
+ * store of windows that are emitted when they close, more than the retention.
  */
 class BraidWindowStore extends BraidStore implements WindowStore<Bytes, byte[]> {
   private static final int SUFFIX = Long.BYTES + Integer.BYTES;
@@ -27,6 +28,14 @@ class BraidWindowStore extends BraidStore implements WindowStore<Bytes, byte[]> 
       boolean retainDuplicates, Timeline.Order order) {
     Shape in(Timeline.Order other) {
       return new Shape(name, retention, segmentInterval, windowSize, retainDuplicates, other);
+    }
+
+    /**
+     * For how long reads show an entry. One that is emitted when its window closes, which is when it
+     * is over, may be asked for by what it is emitted to: so do Kafka Streams' own stores.
+     */
+    long shown() {
+      return order == Timeline.Order.BY_TIME_TOO ? retention + 1 : retention;
     }
   }
 
@@ -73,7 +82,7 @@ class BraidWindowStore extends BraidStore implements WindowStore<Bytes, byte[]> 
   void opened(StateStoreContext context) {
     dropped = Internals.droppedRecords(context);
     timeline = new Timeline(
-        space(), shape.order(), SUFFIX, shape.segmentInterval(), shape.retention());
+        space(), shape.order(), SUFFIX, shape.segmentInterval(), shape.shown());
     byte[] clock = space().clock();
     if (clock != null) {
       ByteBuffer stored = ByteBuffer.wrap(clock);

@@ -128,11 +128,12 @@ class WindowStoreTest extends StoreCase {
     BraidWindowStore store = openWindows(states, exactlyOnce, false, order);
     long now = 0;
     long highest = -1;
+    long shown = order == Timeline.Order.BY_TIME_TOO ? RETENTION + 1 : RETENTION;
     for (int i = 0; i < 4000; ++i) {
       now += random.nextInt(8);
       String key = someKey(random);
       long time = Math.max(0, now - random.nextInt(random.nextInt(10) == 0 ? 8000 : 1000));
-      long earliest = highest - RETENTION + 1;
+      long earliest = highest - shown + 1;
       switch (random.nextInt(12)) {
         case 0:
           store.commit(Map.of(CHANGELOG, (long) i));
@@ -177,7 +178,7 @@ class WindowStoreTest extends StoreCase {
           highest = Math.max(highest, time);
           if (value == null) {
             model.remove(key + "@" + time);
-          } else if (time > highest - RETENTION) {
+          } else if (time > highest - shown) {
             model.put(key + "@" + time, new Entry(key, time, time + 10, value));
           }
       }
@@ -303,6 +304,24 @@ class WindowStoreTest extends StoreCase {
       }
       assertEquals(left, store.space().count(kind));
     }
+    store.close();
+  }
+
+  /** What a window that closes is emitted to may read it, though its retention is over then. */
+  @ParameterizedTest
+  @EnumSource(Timeline.Order.class)
+  void whatClosesNowIsReadIfItIsEmitted(Timeline.Order order) throws IOException {
+    BraidWindowStore store = openWindows(folder(), true, false, order);
+    store.put(key("a"), bytes("closes"), 1_000);
+    store.put(key("b"), bytes("now"), 1_000 + RETENTION);
+    List<String> read = order == Timeline.Order.BY_TIME_TOO ? List.of("a@1000-1010=closes") : List.of();
+    assertEquals(read.isEmpty() ? null : "closes", text(store.fetch(key("a"), 1_000)));
+    assertEquals(read, sorted(times("a", store.fetch(key("a"), 0, 2_000))));
+    assertEquals(read, sorted(windows(store.fetch(null, key("a"), 0, 2_000))));
+    assertEquals(read.size() + 1, windows(store.all()).size());
+    store.put(key("b"), bytes("later"), 1_001 + RETENTION);
+    assertNull(store.fetch(key("a"), 1_000));
+    assertEquals(2, windows(store.all()).size());
     store.close();
   }
 
