@@ -64,12 +64,15 @@ case "$what" in
     fi
     log=$PWD/build/java/kafka-suites-$kind.log
     scratch=$(mktemp -d "${BRAID_TMP:-${TMPDIR:-/tmp}}/braid-kafka-suites-XXXXXX") || exit 1
-    trap 'rm -rf "$scratch"' EXIT
+    pid=
+    trap '[ -z "$pid" ] || { kill "$pid" 2>/dev/null; wait "$pid"; }; rm -rf "$scratch"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
-    echo "$what: the log is $log"
+    echo "$what: the log is ${log#"$PWD"/}"
     java -Xmx2g "-Djava.io.tmpdir=$scratch" -cp "$classes$suites/test-classes:$(cat "$suites/classpath")" \
-      io.braid.kafka.suites.Suites "$kind" "$log" "${@:2}"
+      io.braid.kafka.suites.Suites "$kind" "$log" "${@:2}" </dev/null &
+    pid=$!
+    wait "$pid"
     exit
     ;;
   rheakv-demo)

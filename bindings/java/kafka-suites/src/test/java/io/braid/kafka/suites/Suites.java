@@ -46,27 +46,29 @@ public final class Suites {
 
   private static boolean run(
       boolean control, String pattern, PrintStream terminal, PrintStream log) {
-    Selection selection = new Selection(pattern);
     OpenedStores stores = OpenedStores.counting();
     Launcher launcher = LauncherFactory.create();
     LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
         .selectors(selectPackage(PACKAGE))
-        .filters(EngineFilter.includeEngines("junit-jupiter"), selection) // not its suites: twice
+        .filters(EngineFilter.includeEngines("junit-jupiter"), new Selection(pattern)) // not suites
+        .configurationParameter("junit.jupiter.extensions.autodetection.enabled", "true")
+        .configurationParameter(
+            "junit.jupiter.extensions.autodetection.include", LeftOut.class.getName())
         .build();
     TestPlan plan = launcher.discover(request);
-    if (!selection.stale().isEmpty()) {
-      terminal.println("kafka-suites: excluded.txt names what is no test: " + selection.stale());
-      return false;
-    }
     Progress progress = new Progress(terminal, log, stores::count);
     watch(progress, terminal);
     launcher.execute(plan, progress);
-    selection.reasons().forEach(
+    Exclusions.LIST.reasons().forEach(
         (name, reason) -> terminal.println("left out: " + name + ": " + reason));
     terminal.println("kafka-suites: " + progress.passed() + " tests passed, " + progress.failed()
         + " failed, " + progress.skipped() + " skipped; " + stores.count()
         + " stores of braid opened" + (control ? ": the control, on Kafka's own stores" : ""));
-    return verdict(control, progress, stores.count(), terminal);
+    boolean stale = pattern.isEmpty() && !Exclusions.LIST.unmet().isEmpty();
+    if (stale) {
+      terminal.println("kafka-suites: excluded.txt names what is no test: " + Exclusions.LIST.unmet());
+    }
+    return verdict(control, progress, stores.count(), terminal) && !stale;
   }
 
   private static boolean verdict(
