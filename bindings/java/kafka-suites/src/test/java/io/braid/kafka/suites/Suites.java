@@ -51,6 +51,8 @@ public final class Suites {
     LauncherDiscoveryRequest request = LauncherDiscoveryRequestBuilder.request()
         .selectors(selectPackage(PACKAGE))
         .filters(EngineFilter.includeEngines("junit-jupiter"), new Selection(pattern)) // not suites
+        .configurationParameter("junit.jupiter.testclass.order.default",
+            "org.junit.jupiter.api.ClassOrderer$ClassName")
         .configurationParameter("junit.jupiter.extensions.autodetection.enabled", "true")
         .configurationParameter(
             "junit.jupiter.extensions.autodetection.include", LeftOut.class.getName())
