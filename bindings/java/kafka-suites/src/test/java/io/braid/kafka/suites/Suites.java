@@ -61,8 +61,10 @@ public final class Suites {
     Progress progress = new Progress(terminal, log, stores::count);
     watch(progress, terminal);
     launcher.execute(plan, progress);
-    Exclusions.LIST.reasons().forEach(
-        (name, reason) -> terminal.println("left out: " + name + ": " + reason));
+    if (pattern.isEmpty()) {
+      Exclusions.LIST.reasons().forEach(
+          (name, reason) -> terminal.println("left out: " + name + ": " + reason));
+    }
     terminal.println("kafka-suites: " + progress.passed() + " tests passed, " + progress.failed()
         + " failed, " + progress.skipped() + " skipped; " + stores.count()
         + " stores of braid opened" + (control ? ": the control, on Kafka's own stores" : ""));
