@@ -101,7 +101,7 @@ java-test: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## test the Java binding: 
 kafka-smoke: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## Kafka Streams' own smoke test on braid, processes killed every few seconds: ROUNDS=3, SIZE=night: 20 [1 min a round]
 	@bash scripts/java.sh kafka-smoke $(or $(ROUNDS),$(if $(filter night,$(SIZE)),20,3))
 
-kafka-suites: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## Kafka's own integration tests of Kafka Streams, unmodified, on braid's stores: PATTERN=Join, CONTROL=1: on Kafka's own [75 min]
+kafka-suites: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## Kafka's own integration tests of Kafka Streams, unmodified, on braid's stores: PATTERN=Join: a part, CONTROL=1: on Kafka's own stores [2 h]
 	@$(if $(CONTROL),BRAID_CONTROL=$(CONTROL) )bash scripts/java.sh kafka-suites $(if $(PATTERN),'$(PATTERN)')
 
 rheakv-demo: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## RheaKV on braid: three servers, the leader killed while clients write, histories and replicas checked: ROUNDS=3, SIZE=night: 30, RAFT_LOG=rocksdb [15 s a round]
