@@ -47,8 +47,7 @@ uint64_t TierFiller::Excess(uint64_t most_bytes) const {
 bool TierFiller::WantsRun() const {
   uint64_t going = 0;
   for (const auto& run : going_) going += run->part.bytes;
-  return is_wanted() && store_.rewriter == nullptr && going_.size() < tier::Tier::kMostComing &&
-         Excess(MostToStay()) > going;
+  return writes_aside() && going_.size() < tier::Tier::kMostComing && Excess(MostToStay()) > going;
 }
 
 Result<bool> TierFiller::Step(const Occasion& occasion) {

@@ -57,6 +57,8 @@ class TierFiller {
 
   /// Whether entries may ever go.
   bool is_wanted() const noexcept { return most_bytes_ != 0; }
+  /// Whether runs are written while merges go on: of chunks they are, of lists they are not.
+  bool writes_aside() const noexcept { return is_wanted() && store_.rewriter == nullptr; }
   /// Who writes runs. Before any step; else the thread of the steps does.
   void SetSideTasks(SideTasks* side) noexcept {
     BRAID_DCHECK(side != nullptr && going_.empty());

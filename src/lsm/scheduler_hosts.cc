@@ -79,10 +79,11 @@ bool Scheduler::WaitForSpace(uint64_t reclaimed) {
   if (store_.reclaimer.times() != reclaimed) return true;
   const bool was_blocked = store_.errors.blocked();
   SwitchMemTable(nullptr);
-  // Where it comes from the tier, all of it would be waited for long, and is made while the next
-  // writes go on. Elsewhere a write that does not wait may take what a flush needs for its copies,
-  // and so does one that comes before a flush that has found none.
-  const bool comes_in_parts = store_.options.background_threads && store_.tier_filler.is_wanted();
+  // Where runs are written aside, all of it would be waited for long, and is made while the next
+  // writes go on. Elsewhere a write that does not wait may take what a flush or a rewrite needs for
+  // its copies, and so does one that comes before a flush that has found none.
+  const bool comes_in_parts =
+      store_.options.background_threads && store_.tier_filler.writes_aside();
   const uint64_t times = store_.reclaimer.times();
   const auto part = static_cast<int64_t>(store_.pool->chunks() / kPartsOfAPool + 1);
   bool has_enough = false;
