@@ -60,6 +60,27 @@ IndexUnifiedLog::IndexUnifiedLog(pool::PmemPool* pool, uint64_t table_id, uint32
   BRAID_DCHECK(table_id < format::kMaxId);
 }
 
+IndexUnifiedLog::IndexUnifiedLog(pool::PmemPool* pool, uint64_t table_id, uint32_t shards,
+                                 ByFirstEntry rule)
+    : pool_(pool),
+      table_id_(table_id),
+      largest_copied_(rule.largest_copied),
+      kind_(kUndecided),
+      shards_(shards) {
+  BRAID_DCHECK(table_id < format::kMaxId);
+}
+
+/// Writers of several shards may come to it side by side: what the first one finds holds for all.
+format::ChunkKind IndexUnifiedLog::DecideKind(uint64_t entry_bytes) noexcept {
+  format::ChunkKind kind = kUndecided;
+  const format::ChunkKind wanted =
+      entry_bytes <= largest_copied_ ? format::ChunkKind::kWriteAhead : format::ChunkKind::kLog;
+  // Relaxed: the word alone counts.
+  if (kind_.compare_exchange_strong(kind, wanted, std::memory_order_relaxed)) kind = wanted;
+  BRAID_DCHECK(format::HoldsEntries(kind));
+  return kind;
+}
+
 uint64_t IndexUnifiedLog::EntrySize(PendingEntry* pending) const {
   BRAID_DCHECK(pending->height >= 1 && pending->height <= kMaxHeight);
   const bool large = pending->value.size() > LargestInlineValue(*pool_);
@@ -73,7 +94,7 @@ uint64_t IndexUnifiedLog::EntrySize(PendingEntry* pending) const {
   return size;
 }
 
-Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, bool within_unit,
+Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, uint64_t entry_bytes, bool within_unit,
                                      pool::AllocationClass allocation) {
   Shard& shard = shards_[shard_index];
   Position& at = shard.placed;
@@ -91,9 +112,10 @@ Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, bool within_unit,
   // What the reader takes for possible (invariant 1).
   BRAID_DCHECK(at.chunk == 0 || header.previous_used > sizeof(format::LogChunkHeader));
   header.within_unit = within_unit ? 1 : 0;
-  Result<uint64_t> chunk = pool_->AllocateLogChunk(header, kind_, allocation);
+  const format::ChunkKind kind = DecideKind(entry_bytes);
+  Result<uint64_t> chunk = pool_->AllocateLogChunk(header, kind, allocation);
   if (!chunk.ok()) return chunk.status();
-  BRAID_DCHECK(pool_->StateOf(*chunk).kind() == kind_);
+  BRAID_DCHECK(pool_->StateOf(*chunk).kind() == kind);
   at.chunk = *chunk;
   at.tail = pool_->ChunkOffset(*chunk) + sizeof(format::LogChunkHeader);
   ++at.next_ordinal;
@@ -144,7 +166,8 @@ Status IndexUnifiedLog::Reserve(uint32_t shard_index, PendingEntry* entries, siz
       const bool fits =
           at.chunk != 0 && at.tail + size <= pool_->ChunkOffset(at.chunk) + pool_->chunk_bytes();
       if (!fits) {
-        if (Status next = AdvanceChunk(shard_index, i > 0, allocation); !next.ok()) return next;
+        if (Status next = AdvanceChunk(shard_index, size, i > 0, allocation); !next.ok())
+          return next;
       }
       pending.offset = at.tail;
       if (pending.value.size() <= LargestInlineValue(*pool_)) return Status::OK();
@@ -216,7 +239,7 @@ size_t IndexUnifiedLog::MakeHeader(const PendingEntry& pending, uint64_t sequenc
 void IndexUnifiedLog::Publish(const PendingEntry& pending, uint64_t sequence, uint8_t flags,
                               uint64_t older) {
   // Its checks have the generation of a chunk of this log, from which it can't have been taken yet.
-  BRAID_DCHECK(pool_->StateOf(pool_->ChunkOf(pending.offset)).kind() == kind_);
+  BRAID_DCHECK(pool_->StateOf(pool_->ChunkOf(pending.offset)).kind() == kind());
   HeaderImage image;
   const size_t bytes = MakeHeader(pending, sequence, flags, older, &image);
   WriteHeader(pending, image, bytes);
@@ -224,7 +247,7 @@ void IndexUnifiedLog::Publish(const PendingEntry& pending, uint64_t sequence, ui
 
 void IndexUnifiedLog::PublishLinked(const PendingEntry& pending, uint64_t sequence, uint8_t flags,
                                     const uint64_t* links) {
-  BRAID_DCHECK(pool_->StateOf(pool_->ChunkOf(pending.offset)).kind() == kind_);
+  BRAID_DCHECK(pool_->StateOf(pool_->ChunkOf(pending.offset)).kind() == kind());
   HeaderImage image;
   const size_t bytes = MakeHeader(pending, sequence, flags, 0, &image);
   std::copy(links, links + pending.height, image.links);

@@ -15,7 +15,9 @@
 // braid's.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -55,6 +57,12 @@ class IndexUnifiedLog {
  public:
   IndexUnifiedLog(pool::PmemPool* pool, uint64_t table_id, uint32_t shards,
                   format::ChunkKind kind = format::ChunkKind::kLog);
+  /// The kind is that of the entry for which the first chunk is taken: write-ahead up to so many
+  /// bytes.
+  struct ByFirstEntry {
+    uint64_t largest_copied;
+  };
+  IndexUnifiedLog(pool::PmemPool* pool, uint64_t table_id, uint32_t shards, ByFirstEntry rule);
 
   /// Finds room for `count` entries and chooses their heights; allocates chunks and extents as
   /// needed. On error nothing is held. `random` is any well-mixed word. Commit or Rollback comes
@@ -88,6 +96,12 @@ class IndexUnifiedLog {
   void Rollback(uint32_t shard, PendingEntry* entries, size_t count);
 
   uint64_t table_id() const noexcept { return table_id_; }
+  /// Of its chunks; none before the first one, where that is to decide.
+  std::optional<format::ChunkKind> kind() const noexcept {
+    // Relaxed: shown once the writers have left, or to those who have taken a chunk.
+    const format::ChunkKind kind = kind_.load(std::memory_order_relaxed);
+    return kind == kUndecided ? std::nullopt : std::optional(kind);
+  }
   /// Bytes left in the chunk that the shard's next entry goes to.
   uint64_t room(uint32_t shard) const noexcept {
     BRAID_DCHECK(shard < shards_.size());
@@ -117,13 +131,18 @@ class IndexUnifiedLog {
   };
 
   uint64_t EntrySize(PendingEntry* pending) const;
-  Status AdvanceChunk(uint32_t shard_index, bool within_unit, pool::AllocationClass allocation);
+  Status AdvanceChunk(uint32_t shard_index, uint64_t entry_bytes, bool within_unit,
+                      pool::AllocationClass allocation);
+  format::ChunkKind DecideKind(uint64_t entry_bytes) noexcept;
   Status PlaceExtent(PendingEntry* pending, pool::AllocationClass allocation);
   void WriteHeader(const PendingEntry& pending, const HeaderImage& image, size_t bytes);
 
+  static constexpr format::ChunkKind kUndecided = format::ChunkKind::kFree;
+
   pool::PmemPool* pool_;
   uint64_t table_id_;
-  format::ChunkKind kind_;
+  uint64_t largest_copied_ = 0;  // where the kind is to be decided
+  std::atomic<format::ChunkKind> kind_;
   std::vector<Shard> shards_;
 };
 

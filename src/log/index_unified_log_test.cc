@@ -69,6 +69,25 @@ TEST_F(IndexUnifiedLogTest, EntriesLieOneBehindTheOther) {
   EXPECT_EQ(b.offset, a.offset + BytesOf(a));
 }
 
+TEST_F(IndexUnifiedLogTest, TheFirstEntryTellsHowItIsKept) {
+  using Kind = format::ChunkKind;
+  const auto kind_after = [&](std::vector<size_t> value_bytes) {
+    IndexUnifiedLog log(pool_.get(), kTableId + 1, 2, IndexUnifiedLog::ByFirstEntry{1000});
+    EXPECT_EQ(log.kind(), std::nullopt) << "it has no entry yet";
+    for (uint32_t shard = 0; shard < 2; ++shard) {
+      const std::string value(value_bytes.at(shard), 'v');
+      PendingEntry pending = Low("key", value);
+      EXPECT_TRUE(log.Reserve(shard, &pending, 1, 42, AllocationClass::kWrite).ok());
+      EXPECT_EQ(pool_->StateOf(pool_->ChunkOf(pending.offset)).kind(), log.kind());
+      log.Commit(shard);
+    }
+    return log.kind();
+  };
+  EXPECT_EQ(kind_after({10, 10}), Kind::kWriteAhead);
+  EXPECT_EQ(kind_after({10, 2000}), Kind::kWriteAhead) << "of all chunks of a log";
+  EXPECT_EQ(kind_after({2000, 10}), Kind::kLog);
+}
+
 TEST_F(IndexUnifiedLogTest, RoomThatIsNotCommittedIsUsedByTheNextEntry) {
   const PendingEntry first = Reserved(Low("first", "1"));
   log_.Commit(0);

@@ -3,6 +3,7 @@
 #include "memtable/dram_memtable.h"
 
 #include <array>
+#include <optional>
 
 #include "base/check.h"
 #include "base/no_throw.h"
@@ -11,6 +12,7 @@
 
 namespace braid::memtable {
 
+using format::ChunkKind;
 using format::EntryHeader;
 
 namespace {
@@ -19,12 +21,17 @@ namespace {
 /// order that it brings saves (docs/internals/decisions/0032).
 constexpr uint64_t kLargestCopied = EntryHeader::EntryBytes(0, 256, 1);
 
-/// Whether a flush will copy what is written.
-bool WillBeCopied(LogKind kind, const MemTable* before) {
+/// Whether a flush will copy what is written; none: nothing tells how large that will be.
+std::optional<bool> WillBeCopied(LogKind kind, const MemTable* before) {
   if (kind != LogKind::kBySize) return kind == LogKind::kWriteAhead;
-  if (before == nullptr) return true;
-  if (before->entries() == 0) return before->flush_source().is_copied;
+  if (before == nullptr || before->entries() == 0) return std::nullopt;
   return before->bytes() / before->entries() <= kLargestCopied;
+}
+
+log::IndexUnifiedLog MakeLog(pool::PmemPool* pool, uint64_t id, uint32_t shards,
+                             std::optional<bool> is_copied) {
+  if (!is_copied) return {pool, id, shards, log::IndexUnifiedLog::ByFirstEntry{kLargestCopied}};
+  return {pool, id, shards, *is_copied ? ChunkKind::kWriteAhead : ChunkKind::kLog};
 }
 
 }  // namespace
@@ -34,9 +41,7 @@ DramMemTable::DramMemTable(const Store& store, uint64_t id, uint32_t shards, con
     : MemTable(id),
       store_(store),
       pool_(*store.pool),
-      is_copied_(WillBeCopied(*options.log.kind, before)),
-      log_(store.pool, id, shards,
-           is_copied_ ? format::ChunkKind::kWriteAhead : format::ChunkKind::kLog),
+      log_(MakeLog(store.pool, id, shards, WillBeCopied(*options.log.kind, before))),
       tree_(index::NewEntryIndex(store.pool, *options.memtable.kind)) {
   BRAID_CHECK(shards > 0);  // it takes writes
 }
@@ -46,8 +51,7 @@ DramMemTable::DramMemTable(const Store& store, uint64_t id, const RecoveredEntri
     : MemTable(id),
       store_(store),
       pool_(*store.pool),
-      is_copied_(is_copied),
-      log_(store.pool, id, 0),
+      log_(store.pool, id, 0, is_copied ? ChunkKind::kWriteAhead : ChunkKind::kLog),
       tree_(recovered.tree()) {
   BRAID_DCHECK(tree_ != nullptr && log_.chunks().empty());
   BRAID_DCHECK(tree_->size() <= recovered.entries());  // a key at most for each entry

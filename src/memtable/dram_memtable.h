@@ -26,8 +26,8 @@ namespace braid::memtable {
 class DramMemTable final : public MemTable {
  public:
   /// Of the parts that `options` name. `before`: the memtable that comes before it, whose entries
-  /// tell how large those to come may be; null: nothing is known. Throws std::bad_alloc, as Recover
-  /// does.
+  /// tell how large those to come may be; null, or an empty one: the first entry tells. Throws
+  /// std::bad_alloc, as Recover does.
   DramMemTable(const Store& store, uint64_t id, uint32_t shards, const Options& options,
                const MemTable* before = nullptr);
   /// What logs held: immutable. `is_copied`: some of it lies in a write-ahead log.
@@ -46,7 +46,9 @@ class DramMemTable final : public MemTable {
   std::unique_ptr<index::Cursor> NewCursor(const index::ReadView& view) const override {
     return index::NewTreeCursor(&pool_, tree_, view);
   }
-  FlushSource flush_source() const override { return {tree_, is_copied_}; }
+  FlushSource flush_source() const override {
+    return {tree_, log_.kind() == format::ChunkKind::kWriteAhead};
+  }
   uint64_t memory_bytes() const noexcept override { return tree_->memory_bytes(); }
 
  private:
@@ -55,7 +57,6 @@ class DramMemTable final : public MemTable {
 
   const Store store_;
   pool::PmemPool& pool_;
-  const bool is_copied_;
   log::IndexUnifiedLog log_;
   const std::shared_ptr<index::EntryIndex> tree_;
 };
