@@ -202,6 +202,7 @@ Result<bool> ListRewriter::MakeRoom() {
 Result<bool> ListRewriter::StepOfL0(Merger::Merged* merged) {
   const Lists inputs = InputsOfL0();
   if (inputs.empty()) return false;
+  for (const List& list : inputs) store_.versions->NoteMergeOf(list->id());
   const level::Level l1 = store_.versions->Lock().Keep()->version->levels[1];
   merge::RewriteInput input;
   input.begin = next_key_;

@@ -31,6 +31,9 @@ std::unique_ptr<merge::MergeJob> Merger::NewJob(const level::VersionSet::Locked&
                                                 std::shared_ptr<level::PmemTable> source,
                                                 std::shared_ptr<level::PmemTable> target) {
   BRAID_DCHECK(source->level() < target->level());
+  // Copies of a collection are no table of L0, and newer than what is written now.
+  const bool are_copies = (source->record().flags & format::kTableOfCopies) != 0;
+  if (source->level() == 0 && !are_copies) store_.versions->NoteMergeOf(source->id());
   // There are trees over the bottom only.
   const bool is_bottom = target == versions.bottom();
   auto job = std::make_unique<merge::MergeJob>(

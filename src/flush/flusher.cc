@@ -95,7 +95,6 @@ Result<flush::FlushResult> Flusher::LinkOrCopy(const memtable::MemTable& memtabl
     return flush.Run(*source.entries, views, place);
   }
   flush::CopyFlush flush(&pool_, store_.usage, store_.lookup_cache, memtable.id());
-  store_.versions->NoteCopies(memtable.id());
   Result<flush::FlushResult> flushed = flush.Run(source.entries.get(), views, place);
   if (!flushed.ok()) return flushed;
   // On page-cache media copies, and chunks that stay, must be on the medium before their table is

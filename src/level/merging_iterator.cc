@@ -86,7 +86,7 @@ void MergingIterator::PlaceAtStart() {
   if (start_.at == Start::At::kBehindKey) PassKey(key);
 }
 
-/// The next batch; where there is a lowest source, once more until it counts (invariant 5).
+/// The next batch; where there is a lowest source, once more until it counts (invariant 6).
 void MergingIterator::FillBatch() {
   if (!HasBelow()) return MergeBatch();
   if (count_ != 0) NoteStart(Start::At::kBehindKey, batch()[count_ - 1].key);
@@ -266,21 +266,21 @@ void MergingIterator::MergeBatch() {
   }
 }
 
-/// Whether the flush of its memtable has begun to copy this entry of a log, or has.
-bool MergingIterator::WasCopied(const format::EntryHeader& entry) const noexcept {
-  if (!AnyCopied() || !copied_.pool->Holds(&entry)) return false;
+/// Invariant 5.
+bool MergingIterator::IsMarkedElsewhere(const format::EntryHeader& entry) const noexcept {
+  if (!AnyMarkedElsewhere() || !copied_.pool->Holds(&entry)) return false;
   const pool::PmemPool& pool = *copied_.pool;
   const uint64_t chunk = pool.ChunkOf(pool.OffsetOf(&entry));
   if (pool.StateOf(chunk).kind() != format::ChunkKind::kWriteAhead) return false;
   if (entry.has(format::kValueInExtent)) return false;  // it is linked where it is
   const auto* header =
       reinterpret_cast<const format::LogChunkHeader*>(pool.At(pool.ChunkOffset(chunk)));
-  return header->table_id <= copied_.up_to->load(std::memory_order_relaxed);
+  return header->table_id <= copied_.merged_up_to->load(std::memory_order_relaxed);
 }
 
-size_t MergingIterator::CountUncopied(std::span<const CursorItem> items) const noexcept {
+size_t MergingIterator::CountMarkedHere(std::span<const CursorItem> items) const noexcept {
   size_t n = 0;
-  while (n < items.size() && !WasCopied(*items[n].entry)) ++n;
+  while (n < items.size() && !IsMarkedElsewhere(*items[n].entry)) ++n;
   BRAID_DCHECK(n <= items.size());
   return n;
 }
@@ -299,8 +299,8 @@ void MergingIterator::Land() {
     }
     valid_ = true;
     const format::EntryHeader& entry = *batch()[at_].entry;
-    // First whether it was copied: a chunk that a flush keeps gets its marks before its kind.
-    if (!WasCopied(entry) && entry.state() != format::kStateObsolete) return;
+    // In this order: a chunk that a flush keeps gets its marks before its kind.
+    if (!IsMarkedElsewhere(entry) && entry.state() != format::kStateObsolete) return;
     looked_up_ = resolve_(batch()[at_].key, &status_);
     if (looked_up_.has_value()) return;
     valid_ = false;

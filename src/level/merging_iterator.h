@@ -16,9 +16,11 @@
 //   4. Cursors that are not at their end stand in `order_` by what they have come to, the newest
 //      version of a key first. All of that lies behind the batch, except the first `taken_` ones,
 //      which stand on its last key.
-//      An entry of a log that a flush copies is never marked: its copy is, which the memtable's
-//      tree has from then on. So once the flush of its memtable has begun it counts as marked.
-//   5. The lowest source, of a tier, is another one after each move of entries into it. A batch
+//   5. An entry of a log that a flush copies is never marked: its copy is, which the memtable's
+//      tree has from then on. What hides it lies in a newer table, and tables leave L0 in their
+//      order: so once a merge of its memtable's table, or of a newer one, has begun it counts as
+//      marked, and before that it is right.
+//   6. The lowest source, of a tier, is another one after each move of entries into it. A batch
 //      counts if no move has begun since that cursor was made: what the others had not any more
 //      when they were read, it has. Else all are placed again, with a new one.
 // Persistence: none.
@@ -55,17 +57,17 @@ class MergingIterator {
   using Resolve =
       std::function<std::optional<index::ValueRef>(std::string_view key, Status* status)>;
 
-  /// The source below all others, where entries of the others go (invariant 5).
+  /// The source below all others, where entries of the others go (invariant 6).
   struct Below {
     const std::atomic<uint64_t>* moves;  ///< grows before entries go; null: there is none
     std::function<std::unique_ptr<index::Cursor>()> renew;  ///< over what it holds by now
   };
 
-  /// The memtables among the sources, if flushes copy their entries (invariant 3).
+  /// The memtables among the sources, if flushes copy their entries (invariant 5).
   struct Copied {
     const pool::PmemPool* pool = nullptr;
-    /// Id of the newest table whose flush has begun to copy; null: none ever does.
-    const std::atomic<uint64_t>* up_to = nullptr;
+    /// Id of the newest table that a merge has begun to take from L0; null: no flush copies.
+    const std::atomic<uint64_t>* merged_up_to = nullptr;
     uint64_t oldest = 0;  ///< id of the oldest memtable
   };
 
@@ -105,7 +107,7 @@ class MergingIterator {
   std::span<const index::CursorItem> Ahead() const {
     if (!valid_) return {};
     const std::span<const index::CursorItem> items(batch() + at_ + 1, count_ - at_ - 1);
-    return AnyCopied() ? items.first(CountUncopied(items)) : items;
+    return AnyMarkedElsewhere() ? items.first(CountMarkedHere(items)) : items;
   }
   /// Makes `count` of those moves.
   void SkipAhead(size_t count) {
@@ -175,13 +177,13 @@ class MergingIterator {
   bool RunOn();
   void MergeBatch();
   void Land();
-  bool AnyCopied() const noexcept {
+  bool AnyMarkedElsewhere() const noexcept {
     // Acquire: what the cursors have come to, and what merges have made of it, was read before.
-    return copied_.up_to != nullptr &&
-           copied_.up_to->load(std::memory_order_acquire) >= copied_.oldest;
+    return copied_.merged_up_to != nullptr &&
+           copied_.merged_up_to->load(std::memory_order_acquire) >= copied_.oldest;
   }
-  bool WasCopied(const format::EntryHeader& entry) const noexcept;
-  size_t CountUncopied(std::span<const index::CursorItem> items) const noexcept;
+  bool IsMarkedElsewhere(const format::EntryHeader& entry) const noexcept;
+  size_t CountMarkedHere(std::span<const index::CursorItem> items) const noexcept;
 
   std::vector<std::unique_ptr<index::Cursor>> cursors_;
   // The batch, and a head for each cursor. Raw bytes: of a short scan most of them is never

@@ -198,12 +198,13 @@ class VersionSet {
   bool is_switching() const noexcept { return switching_.load(); }
   /// What lookups ask that have met an obsolete entry.
   index::MergeEpoch& merge_epoch() noexcept { return merge_epoch_; }
-  /// Id of the newest memtable whose entries a flush has begun to copy; 0: none. Only flushes set
-  /// it, the oldest memtable first, before a tree has copies.
-  const std::atomic<uint64_t>& copied_up_to() const noexcept { return copied_up_to_; }
-  void NoteCopies(uint64_t table) noexcept {
-    BRAID_DCHECK(table >= copied_up_to_.load(std::memory_order_relaxed));
-    copied_up_to_.store(table, std::memory_order_release);
+  /// Id of the newest table of L0 that a merge has begun to take entries from; 0: none.
+  const std::atomic<uint64_t>& merged_up_to() const noexcept { return merged_up_to_; }
+  /// Before the merge changes anything. One thread at a time.
+  void NoteMergeOf(uint64_t table) noexcept {
+    if (table <= merged_up_to_.load(std::memory_order_relaxed)) return;
+    // Release pairs with what a reader loads that has met what the merge has done.
+    merged_up_to_.store(table, std::memory_order_release);
   }
   const index::MergeEpoch& merge_epoch() const noexcept { return merge_epoch_; }
 
@@ -211,7 +212,7 @@ class VersionSet {
   space::Reclaimer* const reclaimer_;
   alignas(64) std::atomic<const ReadState*> shown_{nullptr};  // owned by data_.state
   index::MergeEpoch merge_epoch_;
-  std::atomic<uint64_t> copied_up_to_{0};
+  std::atomic<uint64_t> merged_up_to_{0};
   std::atomic<bool> switching_{false};
   mutable base::Mutex mutex_;
   Data data_ BRAID_GUARDED_BY(mutex_);

@@ -252,7 +252,7 @@ level::MergingIterator Reader::MergeOf(const level::ReadState& state,
       },
       std::move(below));
   const auto& oldest = state.immutables.empty() ? state.active : state.immutables.back();
-  merged.SetCopied({&pool_, &store_.versions->copied_up_to(), oldest->id()});
+  merged.SetCopied({&pool_, &store_.versions->merged_up_to(), oldest->id()});
   return merged;
 }
 

@@ -254,6 +254,36 @@ TEST(CopiedEntriesTest, WhatWasReadBeforeAFlushIsNotTakenForLiveBehindMerges) {
   }
 }
 
+TEST(CopiedEntriesTest, WhatWasReadBeforeAFlushNeedsNoLookUpUntilItIsMerged) {
+  constexpr int kKeys = 200;
+  test::StoreParts parts([](Options* options) { options->log.kind = LogKind::kWriteAhead; });
+  const auto key = [](int i) { return "key" + std::to_string(1000 + i); };
+  for (int i = 0; i < kKeys; ++i) parts.Put(key(i), "old");
+  parts.SwitchMemTable();
+  for (int i = 0; i < kKeys; i += 2) parts.Put(key(i), "new");
+  Result<Reader::Shown> shown = parts.reader.ShowNewest(nullptr);
+  ASSERT_TRUE(shown.ok());
+  level::MergingIterator& merged = shown->merged;
+  merged.SeekToFirst();
+  EXPECT_EQ(parts.FlushOldest().state, flush::Flusher::Outcome::State::kFlushed);
+  size_t ahead = 0;
+  for (int i = 0; i < kKeys; ++i, merged.Next()) {
+    ASSERT_TRUE(merged.Valid());
+    ASSERT_EQ(merged.key(), key(i));
+    EXPECT_FALSE(merged.looked_up().has_value()) << key(i);
+    EXPECT_EQ(merged.item().value, i % 2 == 0 ? "new" : "old");
+    ahead = std::max(ahead, merged.Ahead().size());
+  }
+  EXPECT_FALSE(merged.Valid());
+  EXPECT_EQ(ahead, level::MergingIterator::kRun - 1) << "entries are given out in whole batches";
+  // All are looked up again once the table goes.
+  merged.SeekToFirst();
+  parts.Merge();
+  while (merged.Valid()) merged.Next();
+  EXPECT_TRUE(merged.status().ok());
+  EXPECT_EQ(parts.Get(key(1)), "old");
+}
+
 TEST_F(ReaderTest, ASnapshotSeesWhatItSawWhateverMovesSince) {
   const std::shared_ptr<const Snapshot> snapshot = parts_.reader.GetSnapshot();
   ASSERT_NE(snapshot, nullptr);

@@ -225,6 +225,7 @@ enum class Mutant : int {
   kPinIgnored,                 ///< chunks are reused that an iterator may stand on
   kReclaimClockStands,         ///< those retired in an iterator's lifetime look older than it
   kCopiedTakenForLive,         ///< what a log had before a flush is not looked up again
+  kMergeOfL0NotNoted,          ///< nor is it when merges have begun to drop what hides it
   kIteratorViewNotRegistered,  ///< an iterator relies on the snapshot it was made from
   kTreeNotUpdatedByMerge,      ///< the index leads to what a merge has unlinked
   kTreeEraseSkipped,           ///< the index keeps keys that are gone

@@ -219,6 +219,8 @@ constexpr Row<Mutant> kTable[] = {
     {Mutant::kReclaimClockStands, "views", "views", "Iterator"},
     {Mutant::kCopiedTakenForLive, "views", "early read", nullptr,
      "braid_unit_tests CopiedEntriesTest.*"},
+    {Mutant::kMergeOfL0NotNoted, "views", "early read", nullptr,
+     "braid_unit_tests CopiedEntriesTest.*"},
     {Mutant::kIteratorViewNotRegistered, "views", "views", nullptr,
      "braid_conformance_tests *IteratorOnASnapshotOutlivesTheSnapshot*"},
     {Mutant::kTreeNotUpdatedByMerge, "index", "stale cache", "Delete"},
