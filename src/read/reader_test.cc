@@ -284,6 +284,23 @@ TEST(CopiedEntriesTest, WhatWasReadBeforeAFlushNeedsNoLookUpUntilItIsMerged) {
   EXPECT_EQ(parts.Get(key(1)), "old");
 }
 
+TEST(CopiedEntriesTest, ACollectionTakesNoTableFromL0) {
+  test::StoreParts parts([](Options* options) { options->log.kind = LogKind::kWriteAhead; });
+  const auto key = [](int i) { return "key" + std::to_string(10'000 + i); };
+  for (const int step : {1, 2, 3}) {
+    for (int i = 0; i < 4000; i += step) parts.Put(key(i), std::string(100, 'v'));
+    parts.Flush();
+    parts.Merge();
+  }
+  const uint64_t merged = parts.versions.merged_up_to();
+  EXPECT_EQ(merged, parts.versions.Lock().merged_table_id());
+  size_t collected = 0;
+  while (parts.Worked(parts.collector.Step(parts.Asked()))) ++collected;
+  EXPECT_GT(collected, 0u);
+  // Its copies have an id above that of the memtable, whose entries need no look-up.
+  EXPECT_EQ(parts.versions.merged_up_to(), merged);
+}
+
 TEST_F(ReaderTest, ASnapshotSeesWhatItSawWhateverMovesSince) {
   const std::shared_ptr<const Snapshot> snapshot = parts_.reader.GetSnapshot();
   ASSERT_NE(snapshot, nullptr);
