@@ -14,7 +14,7 @@ TEST_SETUP := $(BUILD_SETUP) $(BUILD)/setup-check.stamp $(BUILD)/setup-hadoop.st
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test fresh bench figures check format crash mutants porcupine porting asan tsan ubsan fuzz \
-        coverage vm-test reliability java java-test python python-test hadoop-test hadoop-cluster hadoop-demo kafka-demo kafka-smoke kafka-suites rheakv-demo docs site install package clean
+        coverage vm-test reliability java java-test python python-test hadoop-test hadoop-cluster hadoop-demo kafka-demo kafka-smoke kafka-stores kafka-suites rheakv-demo docs site install package clean
 
 # Lines "##@ Group" and "target: ... ## what it does" make the help.
 help: ## list the targets (this text)
@@ -100,6 +100,9 @@ java-test: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## test the Java binding: 
 
 kafka-smoke: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## Kafka Streams' own smoke test on braid, processes killed every few seconds: ROUNDS=3, SIZE=night: 20 [1 min a round]
 	@bash scripts/java.sh kafka-smoke $(or $(ROUNDS),$(if $(filter night,$(SIZE)),20,3))
+
+kafka-stores: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## memory of 144 stores of Kafka Streams, and latencies beside a restore, on braid and on RocksDB: STORES="--keys N --seconds N" [5 min]
+	@bash scripts/java.sh kafka-stores $(STORES)
 
 kafka-suites: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## Kafka's own integration tests of Kafka Streams, unmodified, on braid's stores: PATTERN=Join: a part, CONTROL=1: on Kafka's own stores [2 h]
 	@$(if $(CONTROL),BRAID_CONTROL=$(CONTROL) )bash scripts/java.sh kafka-suites $(if $(PATTERN),'$(PATTERN)')

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Builds and tests the Java binding: java.sh build | test [FOLDER] | kafka-demo [OPTION ...] |
-# kafka-smoke ROUNDS | kafka-suites [PATTERN] | rheakv-demo ROUNDS. The native library goes to build/java/lib, the jars to bindings/java/*/target.
+# kafka-smoke ROUNDS | kafka-stores [OPTION ...] | kafka-suites [PATTERN] | rheakv-demo ROUNDS. The
+# native library goes to build/java/lib, the jars to bindings/java/*/target.
 # test: the results, JUnit's XML, are copied into the folder when one is given, as java-CLASS.xml.
 # kafka-demo: examples/kafka-streams, with its options (--help). kafka-smoke: Kafka's own smoke test,
-# with kills. kafka-suites: Kafka's own integration tests, those whose CLASS.METHOD holds the regular
-# expression; with BRAID_CONTROL=1 on Kafka's own stores. rheakv-demo: three servers of RheaKV whose
-# leader is killed each round (RAFT_LOG=rocksdb: with Raft's log in RocksDB); what clients saw is
-# checked, by Porcupine too where there is Go. Maven fetches what it needs from Maven Central the
-# first time.
+# with kills. kafka-stores: memory and latencies of the stores beside Kafka's own (--help).
+# kafka-suites: Kafka's own integration tests, those whose CLASS.METHOD holds the regular expression;
+# with BRAID_CONTROL=1 on Kafka's own stores. rheakv-demo: three servers of RheaKV whose leader is
+# killed each round (RAFT_LOG=rocksdb: with Raft's log in RocksDB); what clients saw is checked, by
+# Porcupine too where there is Go. Maven fetches what it needs from Maven Central the first time.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
@@ -52,6 +53,13 @@ case "$what" in
     [ "$what" = kafka-demo ] || main=io.braid.examples.kafka.Smoke
     exec java -Dlog.level=error -cp "$demo/classes:$demo/test-classes:$(cat "$demo/classpath")" "$main" "${@:2}"
     ;;
+  kafka-stores)
+    echo "$what: building the stores"
+    "${maven[@]}" -q package -DskipTests -pl kafka -am </dev/null || exit 1
+    stores=bindings/java/kafka/target
+    exec java -Dlog.level=error -cp "$stores/classes:$stores/test-classes:$(cat "$stores/classpath")" \
+      io.braid.kafka.StoreComparison "${@:2}"
+    ;;
   kafka-suites)
     echo "$what: building the stores and what stands in for Kafka's"
     "${maven[@]}" -q -Pkafka-suites package -DskipTests -pl kafka-suites -am </dev/null || exit 1
@@ -92,7 +100,7 @@ case "$what" in
     fi
     ;;
   *)
-    echo "java.sh: unknown argument '$what': use build, test, kafka-demo, kafka-smoke, kafka-suites or rheakv-demo" >&2
+    echo "java.sh: unknown argument '$what': use build, test, kafka-demo, kafka-smoke, kafka-stores, kafka-suites or rheakv-demo" >&2
     exit 2
     ;;
 esac

@@ -7,6 +7,8 @@
 // Persistence: none.
 #pragma once
 
+#include <immintrin.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -181,6 +183,13 @@ inline MutexHold LockWatched(Mutex& mutex, Stalls* stalls) {
   if (lock.owns_lock()) [[likely]]
     return lock;
   const Stalls::Watch watch(stalls, StallReason::kLock);
+  // Most are held for some microseconds, and who sleeps waits for a processor as well.
+  constexpr int kSpins = 128;
+  constexpr int kPauses = 16;
+  for (int spin = 0; spin < kSpins; ++spin) {
+    for (int pause = 0; pause < kPauses; ++pause) _mm_pause();
+    if (lock.try_lock()) return lock;
+  }
   lock.lock();
   return lock;
 }

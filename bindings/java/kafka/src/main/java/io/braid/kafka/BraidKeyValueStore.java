@@ -16,6 +16,7 @@ import org.apache.kafka.streams.state.TimestampedBytesStore;
 /** A key-value store: the keys of the pool are the space's, and the user's. */
 class BraidKeyValueStore extends BraidStore implements KeyValueStore<Bytes, byte[]> {
   private static final byte[] NONE = new byte[0];
+  private static final int RESTORED_AT_ONCE = 100;
 
   BraidKeyValueStore(String name) {
     super(name);
@@ -57,6 +58,11 @@ class BraidKeyValueStore extends BraidStore implements KeyValueStore<Bytes, byte
   @Override
   void restore(ConsumerRecord<byte[], byte[]> record) {
     space().put(space().key(Space.DATA, record.key()), record.value());
+  }
+
+  @Override
+  int restoredAtOnce() {
+    return RESTORED_AT_ONCE;
   }
 
   @Override

@@ -50,6 +50,14 @@ abstract class BraidStore implements StateStore {
   /** Applies a record of the changelog. */
   abstract void restore(ConsumerRecord<byte[], byte[]> record);
 
+  /**
+   * How many updates of a restore are one atomic batch. A batch keeps the other stores of the pool from
+   * writing for as long as it takes, so few, where a record of the changelog is one update.
+   */
+  int restoredAtOnce() {
+    return Integer.MAX_VALUE;
+  }
+
   /** What the store knows of time, to be stored with each commit; null: nothing. */
   byte[] clock() {
     return null;
@@ -105,7 +113,7 @@ abstract class BraidStore implements StateStore {
           restore(record);
           Internals.restored(record, consistencyEnabled, position);
         }
-      }, partition, last.offset(), this::clock);
+      }, partition, last.offset(), this::clock, restoredAtOnce());
       clockStored();
     }
   }

@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.Map;
 import java.util.Map.Entry;
 import java.util.NoSuchElementException;
@@ -29,7 +30,7 @@ import org.iq80.leveldb.WriteOptions;
  * <p>With exactly-once, writes wait in an ordered buffer, which reads look into first, until the
  * commit applies them with the offsets and the position as one atomic batch: the pool never holds
  * what was not committed. With at-least-once they go to the pool at once, and the commit adds the
- * offsets. A batch of a restore is one atomic batch with its offset in any case.
+ * offsets. A batch of a restore is stored at once with its offset in any case.
  *
  * <p>Writes, commits and closing are for one thread at a time, which the stores see to; reads for
  * any thread meanwhile. A read takes the buffer before it looks into the pool, and a commit replaces
@@ -285,20 +286,21 @@ final class Space {
       work.run();
       return;
     }
-    stage(work, batch -> {}, new WriteOptions());
+    stage(work, batch -> {}, Integer.MAX_VALUE);
   }
 
   private interface More {
     void to(BraidWriteBatch batch);
   }
 
-  private void stage(Runnable work, More more, WriteOptions options) {
+  /** `most`: updates of one batch; those after them are in further ones, `more` in the last. */
+  private void stage(Runnable work, More more, int most) {
     checkOpen();
     staging = true;
     boolean done = false;
     try {
       work.run();
-      write(more, options);
+      write(more, new WriteOptions(), most);
       done = true;
     } finally {
       staging = false;
@@ -308,20 +310,27 @@ final class Space {
     }
   }
 
-  private void write(More more, WriteOptions options) {
+  private void write(More more, WriteOptions options, int most) {
     ConcurrentNavigableMap<byte[], byte[]> written = buffer;
+    Iterator<Entry<byte[], byte[]>> updates = written.entrySet().iterator();
     doing("written", () -> {
-      try (BraidWriteBatch batch = db.createWriteBatch()) {
-        written.forEach((key, value) -> {
-          if (value == DELETED) {
-            batch.delete(key);
-          } else {
-            batch.put(key, value);
+      do {
+        try (BraidWriteBatch batch = db.createWriteBatch()) {
+          for (int n = 0; n < most && updates.hasNext(); ++n) {
+            Entry<byte[], byte[]> update = updates.next();
+            if (update.getValue() == DELETED) {
+              batch.delete(update.getKey());
+            } else {
+              batch.put(update.getKey(), update.getValue());
+            }
           }
-        });
-        more.to(batch);
-        return db.write(batch, options);
-      }
+          if (!updates.hasNext()) {
+            more.to(batch);
+          }
+          db.write(batch, options);
+        }
+      } while (updates.hasNext());
+      return null;
     });
     if (!written.isEmpty()) {
       empty();
@@ -340,9 +349,10 @@ final class Space {
 
   /**
    * A batch of a restore, with the offset of its last record in the changelog (null: one of a global
-   * store, whose offsets the commit alone knows): one atomic batch.
+   * store, whose offsets the commit alone knows). It is stored in atomic batches of `most` updates, the
+   * last with the offset: after a crash in between the records before it are stored once more.
    */
-  void restore(Runnable work, TopicPartition partition, Long offset, Supplier<byte[]> clock) {
+  void restore(Runnable work, TopicPartition partition, Long offset, Supplier<byte[]> clock, int most) {
     byte[][] time = new byte[1][];
     stage(work, batch -> {
       if (partition != null) {
@@ -352,7 +362,7 @@ final class Space {
       if (time[0] != null) {
         batch.put(ownKey(CLOCK), time[0]);
       }
-    }, new WriteOptions());
+    }, most);
     storedClock = time[0];
     if (partition != null) {
       offsets.put(partition.toString(), offset);
@@ -396,7 +406,7 @@ final class Space {
       if (clock != null) {
         batch.put(ownKey(CLOCK), clock);
       }
-    }, commitOptions);
+    }, commitOptions, Integer.MAX_VALUE);
     offsets.clear();
     offsets.putAll(after);
     storedPosition = place;

@@ -11,8 +11,10 @@ import io.braid.BraidScan;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.errors.ProcessorStateException;
@@ -257,6 +259,39 @@ class PoolTest extends StoreCase {
     assertEquals("1", text(again.get(key("committed"))));
     assertEquals(5L, again.committedOffset(CHANGELOG));
     again.put(key("more"), large);
+    again.close();
+  }
+
+  @Test
+  void aRestoreThatEndsInTheMiddleIsRepeatedFromItsLastOffset() throws IOException {
+    File states = folder();
+    TestContext small = context(states, 0).with(BraidConfig.SET + "pool.max_bytes", "24M");
+    BraidKeyValueStore store = open(small, "store");
+    small.restore(List.of(TestContext.changed(0, bytes("a-first"), bytes("1"))));
+    // More than one batch holds, in the order of the keys: the beginning fits the pool, the end not.
+    List<ConsumerRecord<byte[], byte[]>> records = new ArrayList<>();
+    records.add(TestContext.changed(1, bytes("a-first"), null));
+    for (int i = 0; i < 250; ++i) {
+      records.add(TestContext.changed(2 + i, bytes(String.format("b%03d", i)), bytes("2")));
+    }
+    byte[] large = new byte[256 << 10];
+    for (int i = 0; i < 150; ++i) {
+      records.add(TestContext.changed(252 + i, bytes(String.format("c%03d", i)), large));
+    }
+    says(assertThrows(ProcessorStateException.class, () -> small.restore(records)), "space",
+        "store", "0_0");
+    TopicPartition changelog = new TopicPartition("changelog", 0);
+    assertEquals(0L, store.committedOffset(changelog));
+    assertEquals("2", text(store.get(key("b000"))));
+    assertNull(store.get(key("c149")));
+    store.close();
+    TestContext roomy = context(states, 0);
+    BraidKeyValueStore again = open(roomy, "store");
+    assertEquals(0L, again.committedOffset(changelog));
+    roomy.restore(records);
+    assertEquals(401L, again.committedOffset(changelog));
+    assertNull(again.get(key("a-first")));
+    assertEquals(400, all(again.all()).size());
     again.close();
   }
 
