@@ -183,9 +183,19 @@ inline MutexHold LockWatched(Mutex& mutex, Stalls* stalls) {
   if (lock.owns_lock()) [[likely]]
     return lock;
   const Stalls::Watch watch(stalls, StallReason::kLock);
-  // Most are held for some microseconds, and who sleeps waits for a processor as well.
+  lock.lock();
+  return lock;
+}
+
+/// The same for a lock that is mostly held for some microseconds, by a thread that has a processor:
+/// who sleeps would wait for one as well.
+inline MutexHold SpinThenLockWatched(Mutex& mutex, Stalls* stalls) {
   constexpr int kSpins = 128;
   constexpr int kPauses = 16;
+  MutexHold lock(mutex, std::try_to_lock);
+  if (lock.owns_lock()) [[likely]]
+    return lock;
+  const Stalls::Watch watch(stalls, StallReason::kLock);
   for (int spin = 0; spin < kSpins; ++spin) {
     for (int pause = 0; pause < kPauses; ++pause) _mm_pause();
     if (lock.try_lock()) return lock;
