@@ -71,7 +71,7 @@ class MemTable : public index::SortedRun {
   /// Whether its index lies in persistent memory, so that its flush copies and links nothing.
   virtual bool is_persistent() const noexcept { return false; }
   /// `table` is what its flush has made of it: before others know the table.
-  virtual void BecomeTable(std::shared_ptr<const index::SortedRun> table) noexcept {
+  virtual void BecomeTable(const std::shared_ptr<const index::SortedRun>& table) noexcept {
     BRAID_DCHECK(table != nullptr && state() == State::kFlushing);
   }
 

@@ -4,7 +4,6 @@
 
 #include <sched.h>
 
-#include <utility>
 
 #include "base/check.h"
 #include "base/no_throw.h"
@@ -293,10 +292,10 @@ std::unique_ptr<index::Cursor> PmemMemTable::NewCursor(const index::ReadView& vi
   return index::NewListCursor(list(), heads_, view);
 }
 
-void PmemMemTable::BecomeTable(std::shared_ptr<const index::SortedRun> table) noexcept {
+void PmemMemTable::BecomeTable(const std::shared_ptr<const index::SortedRun>& table) noexcept {
   MemTable::BecomeTable(table);
   BRAID_DCHECK(table_.load() == nullptr && table->entries() == entries());
-  table_owner_ = std::move(table);
+  table_owner_ = table;
   table_.store(table_owner_.get(), std::memory_order_release);  // pairs with Search
 }
 

@@ -51,7 +51,7 @@ class PmemMemTable final : public MemTable {
   FlushSource flush_source() const override { return {nullptr, false, this}; }
   uint64_t memory_bytes() const noexcept override { return sizeof(Heads); }
   bool is_persistent() const noexcept override { return true; }
-  void BecomeTable(std::shared_ptr<const index::SortedRun> table) noexcept override;
+  void BecomeTable(const std::shared_ptr<const index::SortedRun>& table) noexcept override;
 
   // Once it is frozen, and its writers have left.
 
