@@ -314,8 +314,9 @@ final class StoreComparison {
       known = known && List.of("--keys", "--seconds").contains(all.get(i));
     }
     if (!known || keys < BATCH || seconds < 1) {
-      System.err.println(USAGE);
-      System.exit(all.contains("--help") ? 0 : 2);
+      boolean asked = all.contains("--help");
+      (asked ? System.out : System.err).println(USAGE);
+      System.exit(asked ? 0 : 2);
     }
     Path folder = Files.createTempDirectory(Folders.scratch(), "braid-kafka-stores-");
     boolean within = false;
