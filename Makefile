@@ -101,7 +101,7 @@ java-test: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## test the Java binding: 
 kafka-smoke: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## Kafka Streams' own smoke test on braid, processes killed every few seconds: ROUNDS=3, SIZE=night: 20 [1 min a round]
 	@bash scripts/java.sh kafka-smoke $(or $(ROUNDS),$(if $(filter night,$(SIZE)),20,3))
 
-kafka-stores: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## memory of 144 stores of Kafka Streams, and latencies beside a restore, on braid and on RocksDB: STORES="--keys N --seconds N" [5 min]
+kafka-stores: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## memory of 144 stores of Kafka Streams, and latencies beside a restore, on braid and on RocksDB: STORES="--keys N --seconds N" [2 min]
 	@bash scripts/java.sh kafka-stores $(STORES)
 
 kafka-suites: $(BUILD_SETUP) $(BUILD)/setup-hadoop.stamp ## Kafka's own integration tests of Kafka Streams, unmodified, on braid's stores: PATTERN=Join: a part, CONTROL=1: on Kafka's own stores [2 h]

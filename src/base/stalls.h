@@ -177,26 +177,19 @@ class Stalls {
   std::array<std::atomic<uint64_t>, kSlots> waiters_{};
 };
 
-/// Holds `mutex`; where it is held by another, the wait for it is watched.
-inline MutexHold LockWatched(Mutex& mutex, Stalls* stalls) {
-  MutexHold lock(mutex, std::try_to_lock);
-  if (lock.owns_lock()) [[likely]]
-    return lock;
-  const Stalls::Watch watch(stalls, StallReason::kLock);
-  lock.lock();
-  return lock;
-}
+/// For a lock that is mostly held for some microseconds, by a thread that has a processor: who
+/// sleeps would wait for one as well.
+inline constexpr int kShortLockSpins = 128;
 
-/// The same for a lock that is mostly held for some microseconds, by a thread that has a processor:
-/// who sleeps would wait for one as well.
-inline MutexHold SpinThenLockWatched(Mutex& mutex, Stalls* stalls) {
-  constexpr int kSpins = 128;
+/// Holds `mutex`; where it is held by another, the wait for it is watched, and begins with so many
+/// tries, a few hundred cycles each.
+inline MutexHold LockWatched(Mutex& mutex, Stalls* stalls, int spins = 0) {
   constexpr int kPauses = 16;
   MutexHold lock(mutex, std::try_to_lock);
   if (lock.owns_lock()) [[likely]]
     return lock;
   const Stalls::Watch watch(stalls, StallReason::kLock);
-  for (int spin = 0; spin < kSpins; ++spin) {
+  for (; spins > 0; --spins) {
     for (int pause = 0; pause < kPauses; ++pause) _mm_pause();
     if (lock.try_lock()) return lock;
   }

@@ -4,7 +4,6 @@
 
 #include <sched.h>
 
-
 #include "base/check.h"
 #include "base/no_throw.h"
 #include "memtable/entry_writes.h"

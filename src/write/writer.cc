@@ -83,7 +83,8 @@ Status Writer::Insert(memtable::MemTable* target, log::PendingEntry* pending,
                       const memtable::MemTable::Condition* condition) {
   const uint32_t shard = ShardOfThread();
   BRAID_DCHECK(shard < shards_.size() && pending->key_hash == base::Hash64(pending->key));
-  const auto lock = base::SpinThenLockWatched(shards_[shard].mutex, store_.controller->stalls());
+  const auto lock =
+      base::LockWatched(shards_[shard].mutex, store_.controller->stalls(), base::kShortLockSpins);
   if (failed()) return store_.errors->WhyEnded();  // invariant 3
   if (kept_range_.Covers(pending->key)) return Status::TryAgain("");
   return target->Write(shard, pending, condition);

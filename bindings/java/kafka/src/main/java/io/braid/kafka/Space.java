@@ -30,7 +30,7 @@ import org.iq80.leveldb.WriteOptions;
  * <p>With exactly-once, writes wait in an ordered buffer, which reads look into first, until the
  * commit applies them with the offsets and the position as one atomic batch: the pool never holds
  * what was not committed. With at-least-once they go to the pool at once, and the commit adds the
- * offsets. A batch of a restore is stored at once with its offset in any case.
+ * offsets. A batch of a restore goes to the pool in any case, its offset last.
  *
  * <p>Writes, commits and closing are for one thread at a time, which the stores see to; reads for
  * any thread meanwhile. A read takes the buffer before it looks into the pool, and a commit replaces

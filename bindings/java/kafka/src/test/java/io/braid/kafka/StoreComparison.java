@@ -2,7 +2,6 @@ package io.braid.kafka;
 
 import io.braid.testing.Child;
 import io.braid.testing.Folders;
-import java.io.File;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -143,9 +142,8 @@ final class StoreComparison {
         }
       }
     }
-    long read = 0;
     for (KeyValueStore<Bytes, byte[]> store : stores) {
-      for (int i = 0; i < keys; i += 3, ++read) {
+      for (int i = 0; i < keys; i += 3) {
         check(store, i);
       }
     }
@@ -293,7 +291,7 @@ final class StoreComparison {
       Kind kind = Kind.valueOf(all.get(1));
       int keys = Integer.parseInt(all.get(2));
       int seconds = Integer.parseInt(all.get(3));
-      Path folder = new File(all.get(4)).toPath();
+      Path folder = Path.of(all.get(4));
       if (all.get(0).equals("memory")) {
         memory(kind, keys, folder);
       } else {
