@@ -50,6 +50,7 @@ PoolMap::PoolMap(const PoolImage& image) {
   for (const MappedEntry& entry : entries_) {
     uint64_t& newest = newest_[entry.key];
     newest = std::max(newest, entry.sequence);
+    if (entry.copy) copied_.insert(entry.sequence);
   }
   for (const MappedEntry& entry : entries_) MarkEntry(entry);
 }
@@ -194,6 +195,7 @@ void PoolMap::MapEntries(uint64_t chunk, uint32_t generation, bool collected) {
     entry.carrier = header->state() == format::kStateCarrier;
     entry.flushed = flushed;
     entry.merged = collected || chunk_header.table_id <= manifest_.merged_table_id;
+    entry.copy = collected && copies_id() != 0 && chunk_header.table_id == copies_id();
     entry.first = header->has(format::kFirstOfUnit);
     entry.more = header->has(format::kMoreOfUnit);
     if (header->has(format::kValueInExtent)) {
@@ -216,7 +218,9 @@ void PoolMap::MarkEntry(const MappedEntry& entry) {
   // In a log that is read again an obsolete mark means nothing yet. An older version may be merged
   // away before anybody reads it.
   const bool newest = newest_.at(entry.key) == entry.sequence;
-  const bool counts = newest && (entry.live || !entry.flushed);
+  // A copy may have taken its original's place already, and only the original's mark is missing.
+  const bool replaced = !entry.copy && copied_.contains(entry.sequence);
+  const bool counts = newest && !replaced && (entry.live || !entry.flushed);
   // An open merge may have dropped a delete already, and only its mark is missing.
   const bool needed = counts && (entry.put || !entry.flushed || merge_id() == 0);
   const auto* header = reinterpret_cast<const EntryHeader*>(bytes_.data() + entry.offset);

@@ -39,6 +39,7 @@ struct MappedEntry {
   bool carrier = false;  // only its value is
   bool flushed = false;
   bool merged = false;  // its table is L1
+  bool copy = false;    // collected, and on its way into L1
   bool first = false;   // of its write
   bool more = false;
 };
@@ -51,6 +52,11 @@ class PoolMap {
   ByteUse UseOf(uint64_t offset) const { return static_cast<ByteUse>(uses_[offset]); }
   /// Of the merge that is open, of which there is one at most; or 0.
   uint64_t merge_id() const { return manifest_.merges[0].id; }
+  /// Of the table of collected copies that are being merged, or 0.
+  uint64_t copies_id() const {
+    const format::TableRecord* copies = manifest_.Copies();
+    return copies == nullptr ? 0 : copies->id;
+  }
   bool HasKind(format::ChunkKind kind) const;
 
   /// For each use how many bytes differ between the map's image and `harmed`; missing ones do.
@@ -113,6 +119,7 @@ class PoolMap {
   format::ManifestState manifest_;
   std::vector<MappedEntry> entries_;
   std::map<std::string_view, uint64_t> newest_;  // sequence number
+  std::set<uint64_t> copied_;                    // sequence numbers of copies on their way
   std::map<std::pair<uint64_t, uint32_t>, std::map<uint32_t, std::vector<size_t>>> logs_;
 };
 

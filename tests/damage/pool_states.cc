@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <atomic>
 #include <thread>
 
 #include "pool_map.h"
@@ -149,11 +150,14 @@ void Fill(PoolState state, Builder* builder) {
       for (uint64_t i = 1; i < 5; ++i) builder->Delete(i * 7);
       break;
     case PoolState::kCollected:
+    case PoolState::kMidCopies:
       builder->Load(0, kKeys, 300);
       builder->Compact();
+      if (state == PoolState::kMidCopies) builder->KeepEarlier();
       for (uint64_t i = 0; i < kKeys; ++i) {
         if (i % 4 != 0) builder->Delete(i);
       }
+      if (state == PoolState::kMidCopies) break;  // it is killed within the Compact that follows
       builder->Compact();
       builder->KeepEarlier();
       builder->Churn(kKeys);
@@ -185,7 +189,7 @@ Options BuildOptions(PoolState state, const StoreKind& store) {
   if (state == PoolState::kTables || state == PoolState::kMidMerge) {
     options.compaction.l0_trigger = 12;
   }
-  if (state == PoolState::kCollected) options.log.shards = 1;
+  if (state == PoolState::kCollected || state == PoolState::kMidCopies) options.log.shards = 1;
   if (state == PoolState::kRegions) {
     options.pool.regions = 3;
     options.log.shards = 3;
@@ -207,18 +211,31 @@ bool FillAndDie(PoolState state, const std::string& path, uint64_t seed, uint64_
     Builder builder(db, &unused, path, seed, store);
     Fill(state, &builder);
     if (state == PoolState::kKilled) return 0;
-    std::thread killer([micros] {
+    std::atomic<bool> ended{false};
+    std::thread killer([&] {
+      constexpr auto kCollect = static_cast<size_t>(BackgroundWork::kCollect);
+      while (state == PoolState::kMidCopies && !ended.load() &&
+             db->GetStatistics().work_running[kCollect] == 0) {
+      }
       std::this_thread::sleep_for(std::chrono::microseconds(micros));
       ::kill(::getpid(), SIGKILL);
     });
     const Status compacted = db->Compact();
+    ended.store(true);
     killer.join();
     return compacted.ok() ? 0 : 1;
   });
   return outcome.exit_code == 0 || outcome.signal == SIGKILL;
 }
 
-/// A pool whose process ended: for kMidMerge at a moment that lay within a merge.
+/// Whether the process ended in the middle of what the state is about.
+bool EndedInTime(PoolState state, const PoolImage& image) {
+  if (state == PoolState::kMidMerge) return PoolMap(image).merge_id() != 0;
+  if (state == PoolState::kMidCopies) return PoolMap(image).copies_id() != 0;
+  return true;
+}
+
+/// A pool whose process ended.
 void BuildUnclosed(PoolState state, const std::string& path, uint64_t seed, const StoreKind& store,
                    BuiltPool* pool) {
   Builder model(nullptr, pool, path, seed, store);
@@ -228,7 +245,7 @@ void BuildUnclosed(PoolState state, const std::string& path, uint64_t seed, cons
     std::filesystem::remove_all(path, error);
     if (!FillAndDie(state, path, seed, 50 + attempt % 40 * 50, store)) break;
     pool->image = PoolImage(path);
-    if (state == PoolState::kKilled || PoolMap(pool->image).merge_id() != 0) return;
+    if (EndedInTime(state, pool->image)) return;
   }
   ADD_FAILURE() << "no pool in the state " << PoolStateName(state) << " came about";
 }
@@ -236,8 +253,9 @@ void BuildUnclosed(PoolState state, const std::string& path, uint64_t seed, cons
 }  // namespace
 
 const char* PoolStateName(PoolState state) {
-  static const char* const kNames[] = {"Memtable",  "Tables",   "Merged", "Mixed",    "Extents",
-                                       "Collected", "Segments", "Killed", "MidMerge", "Regions"};
+  static const char* const kNames[] = {"Memtable", "Tables",    "Merged",   "Mixed",
+                                       "Extents",  "Collected", "Segments", "Killed",
+                                       "MidMerge", "Regions",   "MidCopies"};
   return kNames[static_cast<int>(state)];
 }
 
@@ -256,7 +274,7 @@ Options DamageOptions(const StoreKind& store) {
 BuiltPool BuildPool(PoolState state, const std::string& path, uint64_t seed,
                     const StoreKind& store) {
   BuiltPool pool;
-  if (state == PoolState::kKilled || state == PoolState::kMidMerge) {
+  if (EndsUnclosed(state)) {
     BuildUnclosed(state, path, seed, store, &pool);
   } else {
     const std::unique_ptr<DB> db = OpenOrFail(BuildOptions(state, store), path);

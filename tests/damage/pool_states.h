@@ -25,8 +25,15 @@ enum class PoolState {
   kKilled,     ///< not closed: logs that were never flushed, beside tables
   kMidMerge,   ///< killed within a merge
   kRegions,    ///< several regions and braided lists, with all of kMixed
+  kMidCopies,  ///< killed while collected copies take the places of their originals
 };
-inline constexpr int kPoolStates = 10;
+inline constexpr int kPoolStates = 11;
+
+/// A process ended without closing the pool, so that there are logs.
+constexpr bool EndsUnclosed(PoolState state) {
+  return state == PoolState::kKilled || state == PoolState::kMidMerge ||
+         state == PoolState::kMidCopies;
+}
 
 const char* PoolStateName(PoolState state);
 
