@@ -243,7 +243,8 @@ void BuildUnclosed(PoolState state, const std::string& path, uint64_t seed, cons
   for (uint64_t attempt = 0; attempt < 400; ++attempt) {
     std::error_code error;
     std::filesystem::remove_all(path, error);
-    if (!FillAndDie(state, path, seed, 50 + attempt % 40 * 50, store)) break;
+    const uint64_t micros = (50 + attempt % 40 * 50) * (kSanitizer ? 5 : 1);
+    if (!FillAndDie(state, path, seed, micros, store)) break;
     pool->image = PoolImage(path);
     if (EndedInTime(state, pool->image)) return;
   }
