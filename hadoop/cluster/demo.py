@@ -223,7 +223,8 @@ def demonstrate(options, cluster, folder):
     earlier = len(results["runs"])
     measure(options, cluster, runner, results)
     if options.skew == "node":
-        results["throttled"].append(cluster.throttled(SLOW))
+        rounds = {run["round"] for run in results["runs"][earlier:]}
+        results["throttled"].append([*cluster.throttled(SLOW), len(rounds)])
         keep(options, results)
     untrue = []
     ids = [run["job_id"] for run in results["runs"][earlier:]]

@@ -201,10 +201,13 @@ class ReportTest(unittest.TestCase):
 
     def test_what_was_uneven_is_said_first(self):
         self.assertEqual(self.setting(), "")
+        slow = {"skew": "node", "slow": "node4", "slow_cores": 0.5}
+        rounds = max(each["round"] for each in self.results["runs"])
         self.assertIn("node4, was held at 0.5 of a core by its cgroup, where 1 fall to each: it had "
-                      "used up its time in 30 of 100 tenths",
-                      self.setting(skew="node", slow="node4", slow_cores=0.5,
-                                   throttled=[[10, 60], [20, 40]]))
+                      "used up its time in 30 of 100 tenths of a second in which it ran. ",
+                      self.setting(throttled=[[10, 60, rounds - 1], [20, 40, 1]], **slow))
+        self.assertIn("in 10 of 60 tenths of a second in which it ran (counted in 1 of the rounds). ",
+                      self.setting(throttled=[[10, 60, 1]], **slow))
         self.assertIn("Records were of uneven cost", self.setting(skew="data"))
 
     def setting(self, **facts):

@@ -188,10 +188,13 @@ def _processors(results):
 def _skew(results):
     skew = results.get("skew", "none")
     if skew == "node" and results["throttled"]:
-        some, every = (sum(column) for column in zip(*results["throttled"]))
+        some, every, counted = (sum(column) for column in zip(*results["throttled"]))
+        # Runs that were ended early could not ask the kernel.
+        rounds = max(run["round"] for run in results["runs"])
+        where = f" (counted in {counted} of the rounds)" if counted < rounds else ""
         return (f"One worker, {results['slow']}, was held at {results['slow_cores']:g} of a core by its "
                 f"cgroup, where {results['machine']['cpus'] / results['nodes']:g} fall to each: it had "
-                f"used up its time in {some} of {every} tenths of a second in which it ran. ")
+                f"used up its time in {some} of {every} tenths of a second in which it ran{where}. ")
     if skew == "node":  # what was ended before it could ask the kernel
         return (f"One worker, {results['slow']}, was held at {results['slow_cores']:g} of a core by its "
                 f"cgroup, where {results['machine']['cpus'] / results['nodes']:g} fall to each. ")
