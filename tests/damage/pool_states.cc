@@ -216,6 +216,7 @@ bool FillAndDie(PoolState state, const std::string& path, uint64_t seed, uint64_
       constexpr auto kCollect = static_cast<size_t>(BackgroundWork::kCollect);
       while (state == PoolState::kMidCopies && !ended.load() &&
              db->GetStatistics().work_running[kCollect] == 0) {
+        std::this_thread::yield();
       }
       std::this_thread::sleep_for(std::chrono::microseconds(micros));
       ::kill(::getpid(), SIGKILL);
