@@ -33,12 +33,18 @@ std::unique_ptr<merge::MergeJob> Merger::NewJob(const level::VersionSet::Locked&
   BRAID_DCHECK(source->level() < target->level());
   // Copies of a collection are no table of L0, and newer than what is written now.
   const bool are_copies = (source->record().flags & format::kTableOfCopies) != 0;
-  if (source->level() == 0 && !are_copies) store_.versions->NoteMergeOf(source->id());
+  const bool is_of_l0 = source->level() == 0 && !are_copies;
+  if (is_of_l0) store_.versions->NoteMergeOf(source->id());
+  const uint64_t source_id = source->id();
   // There are trees over the bottom only.
   const bool is_bottom = target == versions.bottom();
   auto job = std::make_unique<merge::MergeJob>(
       &pool_, &versions.manifest(), std::move(source), std::move(target),
       is_bottom ? store_.indexes->tree() : nullptr, store_.options->compaction);
+  if (is_of_l0) {
+    job->SetNewer(std::make_unique<index::NewerVersions>(
+        &pool_, [this, source_id] { return NewerThan(source_id); }));
+  }
   if (!is_bottom) return job;
   if (store_.tier != nullptr) {
     job->SetBelow([tier = store_.tier](std::string_view key) { return tier->MayHold(key); });
@@ -46,6 +52,21 @@ std::unique_ptr<merge::MergeJob> Merger::NewJob(const level::VersionSet::Locked&
   const merge::TargetTree trees = store_.indexes->MergeTarget();
   job->SetNextTree(trees.next, trees.next_min_height);
   return job;
+}
+
+/// The tables of L0 that are newer than this one, where DRAM can tell what they hold. Not those
+/// that were loaded: reads may have begun before.
+index::NewerVersions::Horizon Merger::NewerThan(uint64_t table_id) const {
+  index::NewerVersions::Horizon horizon;
+  const std::shared_ptr<const level::ReadState> state = store_.versions->Lock().Keep();
+  for (const std::shared_ptr<level::Table>& table : state->version->l0()) {
+    if (table->id() <= table_id) break;
+    const std::shared_ptr<level::PmemTable> list = level::ListOf(table);
+    if (!list->is_load() && list->tree_min_height() == 1) horizon.tables.emplace_back(list->tree());
+  }
+  // Behind the tables: a view that is registered later sees the newest entries of them.
+  horizon.views = store_.views->Collect();
+  return horizon;
 }
 
 /// Keeps DRAM within the budget between the batches of a merge that runs alone; empty where there

@@ -148,6 +148,7 @@ class Merger {
   std::unique_ptr<merge::MergeJob> NewJob(const level::VersionSet::Locked& versions,
                                           std::shared_ptr<level::PmemTable> source,
                                           std::shared_ptr<level::PmemTable> target);
+  index::NewerVersions::Horizon NewerThan(uint64_t table_id) const;
   std::function<merge::TargetTree()> FitTree(const merge::MergeJob& job);
   Status Start(merge::MergeJob* job, const std::function<merge::TargetTree()>& fit_tree);
   Status Run(merge::MergeJob* job, uint64_t source_id, bool counts = true);

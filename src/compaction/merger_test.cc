@@ -20,13 +20,53 @@ TEST(MergerTest, TheOldestTableGoesIntoL1) {
   parts.Flush();
   EXPECT_EQ(parts.Merge().entries, 2u);
   EXPECT_EQ(parts.state().version->l0().size(), 1u);
-  EXPECT_EQ(parts.l1_entries(), 2u);
+  EXPECT_EQ(parts.l1_entries(), 1u) << "the other is overwritten in the table that is left";
   EXPECT_EQ(parts.Get("a"), "2");
+  EXPECT_EQ(parts.Get("b"), "1");
   EXPECT_EQ(parts.Merge().entries, 1u);
-  EXPECT_EQ(parts.l1_entries(), 2u) << "the older version is gone";
+  EXPECT_EQ(parts.l1_entries(), 2u);
   EXPECT_EQ(parts.Get("a"), "2");
   EXPECT_EQ(parts.Get("b"), "1");
   EXPECT_EQ(parts.open_merge(), OpenMerge::kNone);
+  parts.Verify();
+}
+
+TEST(MergerTest, TheOlderVersionInL1Goes) {
+  test::StoreParts parts;
+  parts.Put("a", "1");
+  parts.Flush();
+  parts.Merge();
+  parts.Put("a", "2");
+  parts.Flush();
+  EXPECT_EQ(parts.Merge().entries, 1u);
+  EXPECT_EQ(parts.l1_entries(), 1u);
+  EXPECT_EQ(parts.Get("a"), "2");
+  parts.Verify();
+}
+
+TEST(MergerTest, WhatIsOverwrittenInAMemTableAloneIsMerged) {
+  test::StoreParts parts;
+  parts.Put("a", "1");
+  parts.Put("b", "1");
+  parts.Flush();
+  parts.Put("a", "2");
+  parts.SwitchMemTable();
+  parts.Put("b", "2");
+  parts.Merge();
+  EXPECT_EQ(parts.l1_entries(), 2u);
+}
+
+TEST(MergerTest, WhatASnapshotSeesIsMergedThoughItIsOverwritten) {
+  test::StoreParts parts;
+  parts.Put("a", "1");
+  parts.Flush();
+  const level::ViewRegistry::Handle view = parts.views->Register(parts.sequence, nullptr);
+  parts.Put("a", "2");
+  parts.Flush();
+  parts.Merge();
+  EXPECT_EQ(parts.l1_entries(), 1u);
+  parts.Merge();
+  EXPECT_EQ(parts.l1_entries(), 2u) << "both versions";
   parts.Verify();
 }
 

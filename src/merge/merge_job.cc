@@ -104,6 +104,7 @@ Status MergeJob::Start(index::LiveViews views, index::MergeEpoch* merge_epoch,
   input.resumed = resumed_;
   // As it was begun, whatever the options say now.
   input.by_pointers = (merge_record_.flags & format::kMergeByPointers) != 0;
+  if (!input.by_pointers) input.newer = newer_.get();
   input.batch_entries = options_.batch_entries;
   input.merge_epoch = merge_epoch;
   input.should_stop = should_stop;

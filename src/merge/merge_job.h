@@ -89,6 +89,11 @@ class MergeJob {
     BRAID_DCHECK(merge_ == nullptr);
     hides_below_ = std::move(hides_below);
   }
+  /// See MergeInput::newer. Before Start.
+  void SetNewer(std::unique_ptr<index::NewerVersions> newer) noexcept {
+    BRAID_DCHECK(merge_ == nullptr && !source_->is_copies());
+    newer_ = std::move(newer);
+  }
   Status Begin(const BatchProgress& resumed);
   /// `merge_epoch`, `should_stop`, `fit_tree`: see MergeInput.
   Status Start(index::LiveViews views, index::MergeEpoch* merge_epoch,
@@ -138,6 +143,7 @@ class MergeJob {
   const std::vector<uint64_t>* revisited_ = nullptr;
   bool takes_out_ = false;
   std::function<bool(std::string_view key)> hides_below_;
+  std::unique_ptr<index::NewerVersions> newer_;  // may be null
   std::unique_ptr<ZipperMerge> merge_;
 };
 

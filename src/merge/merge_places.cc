@@ -30,10 +30,7 @@ MergePlaces::MergePlaces(pool::PmemPool* pool, uint64_t target_head, const index
   BRAID_DCHECK(border_ == nullptr || (pool->strands() == 1 && border_->height() == kMaxHeight));
 }
 
-Status MergePlaces::Find(const std::vector<uint64_t>& source, size_t begin, size_t end,
-                         size_t most_versions, const MovedRuns* runs) {
-  BRAID_DCHECK(begin < end && end <= source.size() && most_versions != 0);
-  Cut(source, begin, end, most_versions, runs);
+Status MergePlaces::Find() {
   for (size_t i = 0; i < fingers_.size(); ++i) {
     fingers_[i] = Begin(static_cast<uint32_t>(i / kMaxHeight));
   }
@@ -48,6 +45,7 @@ Status MergePlaces::Find(const std::vector<uint64_t>& source, size_t begin, size
       AskTree(i + 2 * kPlacesAhead);
       AskNext(i + kPlacesAhead);
     }
+    if (!IsPlaced(i)) continue;
     if (Status s = Place(i); !s.ok()) return s;
   }
   return Status::OK();
@@ -55,6 +53,7 @@ Status MergePlaces::Find(const std::vector<uint64_t>& source, size_t begin, size
 
 void MergePlaces::Cut(const std::vector<uint64_t>& source, size_t begin, size_t end,
                       size_t most_versions, const MovedRuns* runs) {
+  BRAID_DCHECK(begin < end && end <= source.size() && most_versions != 0);
   slices_.clear();
   keys_.clear();
   const auto height_of = [&](size_t i) {
@@ -97,7 +96,7 @@ void MergePlaces::Cut(const std::vector<uint64_t>& source, size_t begin, size_t 
 /// The first of three steps to a place, each some slices ahead of the next, so that the loads of
 /// many are under way side by side: the tree, for entries before the key.
 void MergePlaces::AskTree(size_t i) {
-  if (i >= slices_.size()) return;
+  if (!IsPlaced(i)) return;
   Neighbours& found = neighbours_[i];
   const size_t wanted = slices_[i].layers > 1 ? kNeighbours : 1;
   found.count = tree_->ScanBefore(keys_[i], found.refs.data(), wanted);
@@ -109,7 +108,7 @@ void MergePlaces::AskTree(size_t i) {
 
 /// The second: the entry behind the nearest of these. The third is Place.
 void MergePlaces::AskNext(size_t i) {
-  if (i >= slices_.size() || neighbours_[i].count == 0) return;
+  if (!IsPlaced(i) || neighbours_[i].count == 0) return;
   auto* entry = pool_->As<EntryHeader>(neighbours_[i].refs[0]);
   // Relaxed: for nothing but to ask for what it leads to.
   const format::EntryPtr next{

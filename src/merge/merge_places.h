@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -29,8 +30,9 @@ namespace braid::merge {
 struct Slice {
   size_t begin;
   size_t end;
-  uint32_t layers;  // that the key's versions reach, or the run's copies and originals
-  bool is_run;      // the originals of all of them stand one behind the other in the target
+  uint32_t layers;          // that the key's versions reach, or the run's copies and originals
+  bool is_run;              // the originals of all of them stand one behind the other in the target
+  bool is_skipped = false;  // nothing of it goes into the target
 };
 
 class MergePlaces {
@@ -41,18 +43,24 @@ class MergePlaces {
   MergePlaces(pool::PmemPool* pool, uint64_t target_head, const index::EntryIndex* tree,
               uint64_t left_border = 0);
 
-  /// Cuts source[begin, end) into slices of one key and at most `most_versions` entries, and finds
-  /// their places. Until the next Find the target must not change at smaller keys than those of a
-  /// slice that is still wanted. `runs`, of the source's copies, make slices of several keys; they
-  /// may be null. Corruption when a link or key of the target is damaged.
-  Status Find(const std::vector<uint64_t>& source, size_t begin, size_t end, size_t most_versions,
-              const MovedRuns* runs);
+  /// Cuts source[begin, end) into slices of one key and at most `most_versions` entries. `runs`, of
+  /// the source's copies, make slices of several keys; they may be null.
+  void Cut(const std::vector<uint64_t>& source, size_t begin, size_t end, size_t most_versions,
+           const MovedRuns* runs);
+  /// The slice has no place. Before Find.
+  void Skip(size_t i) noexcept { slices_[i].is_skipped = true; }
+  /// Finds the places of the slices. Until the next Find the target must not change at smaller keys
+  /// than those of a slice that is still wanted. Corruption when a link or key of the target is
+  /// damaged.
+  Status Find();
 
   /// The tree is not to be asked any more.
   void ForgetTree() noexcept { tree_ = nullptr; }
 
   size_t size() const noexcept { return slices_.size(); }
   const Slice& slice(size_t i) const noexcept { return slices_[i]; }
+  /// A key for each slice, in their order: the first one of a run.
+  std::span<const std::string_view> keys() const noexcept { return keys_; }
   /// The tower of slice i's predecessor; the bottom layer's is strand 0's. Layers below `layers`.
   uint64_t* Pred(size_t i, uint32_t strand, uint32_t layer) const noexcept {
     BRAID_DCHECK(layer == 0 ? strand == 0 : layer < slices_[i].layers);  // invariant 2
@@ -74,8 +82,7 @@ class MergePlaces {
     size_t count;
   };
 
-  void Cut(const std::vector<uint64_t>& source, size_t begin, size_t end, size_t most_versions,
-           const MovedRuns* runs);
+  bool IsPlaced(size_t i) const noexcept { return i < slices_.size() && !slices_[i].is_skipped; }
   void AskTree(size_t i);
   void AskNext(size_t i);
   Status Place(size_t i);

@@ -45,6 +45,8 @@ ZipperMerge::ZipperMerge(pool::PmemPool* pool, const MergeInput& input)
   BRAID_DCHECK(input.left_border == 0 || input.within_borders);
   BRAID_DCHECK(input.moved == nullptr || (input.copies && input.revisited == nullptr));
   BRAID_DCHECK(input.revisited == nullptr || (input.copies && input.source_boundary == 0));
+  // Copies are as old as their originals, and a batch of one entry has its order by its links.
+  BRAID_DCHECK(input.newer == nullptr || (!input.copies && !input.by_pointers));
   result_.progress = input.resumed;
 }
 
@@ -117,7 +119,7 @@ Status ZipperMerge::Adopt() {
 /// The lists that grow with the source or with a batch.
 void ZipperMerge::Charge() {
   const size_t words = source_.capacity() + batch_obsolete_.capacity() + here_.capacity() +
-                       result_.obsolete.capacity();
+                       result_.obsolete.capacity() + newer_.capacity();
   charge_.Set(words * sizeof(uint64_t) + places_.memory_bytes() + pending_.memory_bytes() +
               steps_.capacity() * sizeof(UpdateStep) +
               updates_.capacity() * sizeof(format::RedoUpdate) +
@@ -152,13 +154,19 @@ Status ZipperMerge::Collect() {
 
 Status ZipperMerge::MergeRange(size_t begin, size_t end, const MovedRuns* runs) {
   BRAID_DCHECK(begin < end && end <= source_.size() && updates_.empty());
-  if (Status s = places_.Find(source_, begin, end, max_versions_a_slice_, runs); !s.ok()) return s;
+  places_.Cut(source_, begin, end, max_versions_a_slice_, runs);
+  if (input_.newer != nullptr) FindOverwritten();
+  if (Status s = places_.Find(); !s.ok()) return s;
   for (size_t i = places_.size(); i-- > 0;) {
     const Slice slice = places_.slice(i);
     const size_t versions = slice.end - slice.begin;
     const size_t worst = pred_links_ + (kMaxHeight + 1) * versions + redo_.capacity() / 4;
     if (!updates_.empty() && updates_.size() + worst > redo_.capacity()) {
       if (Status s = CommitBatch(BoundaryAt(slice.end)); !s.ok()) return s;
+    }
+    if (slice.is_skipped) {
+      SkipSlice(slice);
+      continue;
     }
     if (slice.is_run && RelinkRun(i)) continue;
     if (slice.is_run) {
@@ -208,6 +216,41 @@ void ZipperMerge::MarkObsolete(const Version& version) {
   steps_.push_back(ends ? UpdateStep::kLast : UpdateStep::kPrepare);
   updates_.push_back({offset | format::kRedoMarkObsolete, 0});
   batch_obsolete_.push_back(offset);
+}
+
+/// Those of which neither a read to come nor a view sees a version get no place.
+void ZipperMerge::FindOverwritten() {
+  input_.newer->Find(places_.keys(), &newer_);
+  BRAID_DCHECK(newer_.size() == places_.size());
+  for (size_t i = 0; i < newer_.size(); ++i) {
+    if (newer_[i] != index::kLatest && IsOverwritten(places_.slice(i), newer_[i])) places_.Skip(i);
+  }
+}
+
+/// `newer`: the number of a version in a newer table. False also for damage, which the merge of the
+/// slice reports.
+bool ZipperMerge::IsOverwritten(const Slice& slice, uint64_t newer) const {
+  BRAID_DCHECK(!slice.is_run);
+  const std::string_view key = pool_->KeyAt(source_[slice.begin]);
+  // Of versions further left in the source the last one is nearer.
+  if (slice.begin > 0 && pool_->KeyAt(source_[slice.begin - 1]) == key) {
+    newer = std::min(newer, pool_->As<EntryHeader>(source_[slice.begin - 1])->sequence());
+  }
+  for (size_t n = slice.begin; n < slice.end; ++n) {
+    const EntryHeader* entry = pool_->EntryAt(source_[n]);
+    if (entry == nullptr || entry->key() != key || IsBorder(*entry)) return false;
+    const uint64_t sequence = entry->sequence();
+    if (sequence >= newer || input_.newer->IsNeeded(sequence, newer)) return false;
+    newer = sequence;
+  }
+  return true;
+}
+
+void ZipperMerge::SkipSlice(const Slice& slice) {
+  for (size_t n = slice.end; n-- > slice.begin;) {
+    MarkObsolete({pool_->As<EntryHeader>(source_[n]), true});
+  }
+  batch_merged_ += slice.end - slice.begin;
 }
 
 Status ZipperMerge::MergeSlice(size_t i) {

@@ -10,6 +10,8 @@
 //      they are, for readers that stand on them, until their chunk is reclaimed.
 //   4. In braided lists each strand's upper layers are merged for themselves, by predecessors of
 //      their own; the versions of a key may lie in several regions.
+//   5. An entry that a newer table has overwritten for every reader stays where it is, marked
+//      obsolete, and counts as merged.
 // Persistence: each batch of updates commits as redo_log.h says; its boundary tells recovery which
 // part of the source is merged. The merge itself begins and ends with a commit of the manifest.
 // With by_pointers a batch is one source entry, and commits as pointer_persistence.h says. A source
@@ -32,6 +34,7 @@
 
 #include "index/entry_tree.h"
 #include "index/merge_epoch.h"
+#include "index/newer_versions.h"
 #include "index/retention.h"
 #include "index/skiplist.h"
 #include "merge/kept_versions.h"
@@ -75,6 +78,9 @@ struct MergeInput {
   std::function<bool(std::string_view key)> hides_below;
   /// The source holds borders, which are put into the target as they are (borders.h).
   bool brings_borders = false;
+  /// Entries that are overwritten in newer tables do not go into the target. Not for copies, and
+  /// not by pointers; may be null.
+  index::NewerVersions* newer = nullptr;
   /// Concurrent merges own what is left and right of the target's borders, which stay.
   bool within_borders = false;
   uint64_t left_border = 0;           // offset; 0: none
@@ -133,8 +139,11 @@ class ZipperMerge {
   Status Adopt();
   Status Collect();
   Status MergeRange(size_t begin, size_t end, const MovedRuns* runs);
+  void FindOverwritten();
+  bool IsOverwritten(const Slice& slice, uint64_t newer) const;
   /// Of the i-th slice of the range.
   Status MergeSlice(size_t i);
+  void SkipSlice(const Slice& slice);
   Status GatherVersions(size_t i);
   void ChooseKept(const Slice& slice);
   void TakeOut();
@@ -175,6 +184,7 @@ class ZipperMerge {
   PendingLinks pending_;           // of this batch
   std::vector<uint64_t> batch_obsolete_;
   std::vector<TreeChange> tree_changes_;
+  std::vector<uint64_t> newer_;  // of the range: for each slice, the number of a newer version
   // Of the slice: its versions, newest first, what becomes of them, and their offsets, sorted.
   std::vector<Version> versions_;
   std::vector<Version> kept_;

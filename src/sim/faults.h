@@ -155,6 +155,8 @@ enum class Mutant : int {
   kCarriersNotSettled,         ///< rebuild: values that nobody refers to stay
   kHiddenByItself,             ///< rewrite: what is in two levels goes from the lower one
   kJoinedAcrossAStep,          ///< rewrite: a list has keys on both sides of where a step goes on
+  kOverwrittenNotMarked,       ///< merge: what newer tables have overwritten stays live
+  kOverwrittenForViews,        ///< merge: though a view sees it
   kBorderLow,                  ///< merge: a border is in the bottom layer alone
   kBorderDroppedEarly,         ///< merge: while another one is open whose records name the border
   kOldBorderKept,              ///< merge: a border that was left behind stays beside a new one

@@ -162,6 +162,30 @@ TEST_F(MergeBesideReadersTest, ADeletedKeyStaysDeletedWhileItsDeleteIsMergedAway
   }
 }
 
+TEST_F(MergeBesideReadersTest, WhatIsOverwrittenIsSeenByNobodyWhileItIsLeftOutOfL1) {
+  // Five tables of L0 with the same keys: of all but the newest a merge takes nothing into L1,
+  // where versions are that are older still.
+  const uint64_t rounds = Sized(40, 2'000);
+  for (uint64_t round = 0; round < rounds && !failure_.failed(); ++round) {
+    for (const bool alive : {false, true, false, true, true}) {
+      ASSERT_NO_FATAL_FAILURE(Write(alive));
+      BRAID_ASSERT_OK(db_->Flush());
+    }
+    ASSERT_EQ(db_->GetStatistics().l0_tables, 5u);
+    std::thread merger([this] { failure_.Check(db_->Compact(), "compact"); });
+    ReadUntilMerged(round, [this](Random* random) {
+      const std::string key = NumberedKey(random->Below(kKeys));
+      if (random->OneIn(8)) return ScanFrom(random, key);
+      std::string value;
+      const Status status = db_->Get(key, &value);
+      if (status.IsNotFound() == IsAlive(key)) failure_.Report(key + ": " + status.ToString());
+    });
+    merger.join();
+    ExpectNoFailure();
+    EXPECT_EQ(db_->GetStatistics().l1_entries, kKeys / 5);
+  }
+}
+
 TEST_P(BugClassTest, NoTwoWritesShareASequenceNumber) {
   // Every update draws a number of its own, so the newest is at least their count; and the number
   // of a thread's snapshot grows with each write of the thread. Also over opens without a close.
