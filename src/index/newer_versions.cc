@@ -23,6 +23,7 @@ constexpr size_t kAtOnce = 64;
 void NewerVersions::Find(std::span<const std::string_view> keys, std::vector<uint64_t>* sequences) {
   if (calls_++ % kCallsALook == 0) horizon_ = look_();
   sequences->assign(keys.size(), kLatest);
+  if (horizon_.tables.empty()) return;
   missing_.assign(keys.begin(), keys.end());
   places_.resize(keys.size());
   for (size_t i = 0; i < places_.size(); ++i) places_[i] = i;

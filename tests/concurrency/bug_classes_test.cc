@@ -83,6 +83,13 @@ class MergeBesideReadersTest : public ::testing::Test {
     }
     failure_.Check(it->status(), "scan");
   }
+  void ReadOne(Random* random) {
+    const std::string key = NumberedKey(random->Below(kKeys));
+    if (random->OneIn(8)) return ScanFrom(random, key);
+    std::string value;
+    const Status status = db_->Get(key, &value);
+    if (status.IsNotFound() == IsAlive(key)) failure_.Report(key + ": " + status.ToString());
+  }
   void ExpectNoFailure() { ASSERT_EQ(failure_.text(), "") << ReplayLine(); }
 
   TempFolder folder_;
@@ -149,13 +156,7 @@ TEST_F(MergeBesideReadersTest, ADeletedKeyStaysDeletedWhileItsDeleteIsMergedAway
     while (indexed && db_->GetStatistics().index_complete == 0) std::this_thread::yield();
     std::thread merger;
     if (indexed) merger = std::thread([this] { failure_.Check(db_->Compact(), "compact"); });
-    ReadUntilMerged(round, [this](Random* random) {
-      const std::string key = NumberedKey(random->Below(kKeys));
-      if (random->OneIn(8)) return ScanFrom(random, key);
-      std::string value;
-      const Status status = db_->Get(key, &value);
-      if (status.IsNotFound() == IsAlive(key)) failure_.Report(key + ": " + status.ToString());
-    });
+    ReadUntilMerged(round, [this](Random* random) { ReadOne(random); });
     if (merger.joinable()) merger.join();
     ExpectNoFailure();
     Open(8);
@@ -173,13 +174,7 @@ TEST_F(MergeBesideReadersTest, WhatIsOverwrittenIsSeenByNobodyWhileItIsLeftOutOf
     }
     ASSERT_EQ(db_->GetStatistics().l0_tables, 5u);
     std::thread merger([this] { failure_.Check(db_->Compact(), "compact"); });
-    ReadUntilMerged(round, [this](Random* random) {
-      const std::string key = NumberedKey(random->Below(kKeys));
-      if (random->OneIn(8)) return ScanFrom(random, key);
-      std::string value;
-      const Status status = db_->Get(key, &value);
-      if (status.IsNotFound() == IsAlive(key)) failure_.Report(key + ": " + status.ToString());
-    });
+    ReadUntilMerged(round, [this](Random* random) { ReadOne(random); });
     merger.join();
     ExpectNoFailure();
     EXPECT_EQ(db_->GetStatistics().l1_entries, kKeys / 5);
