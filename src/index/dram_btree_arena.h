@@ -10,8 +10,8 @@
 //   1. What was handed out stays as it is, and is not handed out again, before it was retired,
 //      taken by TakeRetired and given to Reuse: readers of the tree may follow old pointers
 //      (dram_btree_node.h, invariant 3). Between the last two the caller waits for them.
-//   2. used_bytes() counts every byte handed out and not yet given to Reuse, with its rounding;
-//      reserved_bytes() every byte taken from the system.
+//   2. used_bytes() counts every byte handed out and not yet given to Reuse, with its rounding, and
+//      the rest of one chunk of separators; reserved_bytes() every byte taken from the system.
 //   3. Blocks have one size for each kind of node, and few sizes for separators, so that what is
 //      free fits what is asked for later.
 //
@@ -81,7 +81,7 @@ class NodeArena {
       memory = Carve(bytes);
     } else {
       if (bytes > chunk_left_) {
-        // The rest of the chunk stays counted as used; it is less than a short separator.
+        FreeRestOfChunk();
         chunk_ = Carve(kChunk);
         chunk_left_ = kChunk;
       }
@@ -199,6 +199,15 @@ class NodeArena {
   static void PutFree(void** list, void* memory) {
     std::memcpy(memory, list, sizeof *list);
     *list = memory;
+  }
+
+  /// For a separator that fits in: the rest of a chunk is one of the short sizes.
+  void FreeRestOfChunk() BRAID_REQUIRES(mutex_) {
+    if (chunk_left_ == 0) return;
+    BRAID_DCHECK(chunk_left_ < kLargestShort && chunk_left_ % kShortStep == 0);
+    SubtractUsed(chunk_left_);
+    PutFree(&free_separators_[chunk_left_ / kShortStep - 1], std::exchange(chunk_, nullptr));
+    chunk_left_ = 0;
   }
 
   // Nothing comes between the load and the store.
