@@ -223,13 +223,7 @@ bool MergingIterator::RunOn() {
   size_t end = n;
   while (end > 0 && IsOutside(run[end - 1].key)) --end;
   if (end < n) ended_ = true;
-  for (size_t i = 0; i < end; ++i) {
-    if (run[i].entry->op() == EntryOp::kDelete) {
-      ++passed_;
-    } else {
-      batch()[count_++] = run[i];
-    }
-  }
+  for (size_t i = 0; i < end; ++i) Show(run[i]);
   return true;
 }
 
@@ -258,11 +252,33 @@ void MergingIterator::MergeBatch() {
     taken_ = 1;
     while (taken_ < order_.size() && CompareKeys(order_[taken_], order_.front()) == 0) ++taken_;
     // Invariant 4: the newest of them is the first.
-    if (item.entry->op() != EntryOp::kDelete) {
-      batch()[count_++] = item;
-    } else {
-      ++passed_;
+    Show(item);
+    if (taken_ == 1 && order_.size() > 1) TakeOn(cap);
+  }
+}
+
+void MergingIterator::Show(const CursorItem& item) {
+  if (item.entry->op() == EntryOp::kDelete) {
+    ++passed_;
+  } else {
+    batch()[count_++] = item;
+  }
+}
+
+/// Takes what the first cursor has read already, as far as it comes before where the second one
+/// stands: a comparison an entry, while most of what there is comes from one source.
+void MergingIterator::TakeOn(size_t cap) {
+  BRAID_DCHECK(taken_ == 1 && order_.size() > 1);
+  Head& head = *order_[0].head;
+  for (; count_ < cap && head.at + 1 < head.count; Show(head.item())) {
+    ++head.at;
+    const Place place = PlaceOf(&head);
+    const int order = CompareKeys(place, order_[1]);
+    if (order == 0 || (order < 0) != forward_ || IsOutside(head.item().key)) {
+      --head.at;
+      return;
     }
+    order_[0] = place;
   }
 }
 

@@ -174,7 +174,9 @@ class MergingIterator {
   bool IsOutside(std::string_view key) const;
   void Sift(size_t i);
   void Pass(size_t heads);
+  void Show(const index::CursorItem& item);
   bool RunOn();
+  void TakeOn(size_t cap);
   void MergeBatch();
   void Land();
   bool AnyMarkedElsewhere() const noexcept {

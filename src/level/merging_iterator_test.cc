@@ -217,6 +217,35 @@ TEST_F(MergingIteratorTest, BoundsEndAMoveOverOneTableToo) {
   EXPECT_TRUE(it.status().ok());
 }
 
+TEST_F(MergingIteratorTest, StretchesOfOneTableEndAtWhatOthersHave) {
+  tables_.resize(3);
+  for (int i = 1000; i < 1600; ++i) {
+    i % 10 == 3 ? Delete(2, std::to_string(i)) : Put(2, std::to_string(i), "oldest");
+  }
+  for (int i = 1000; i < 1600; i += 41) Put(1, std::to_string(i), "overwritten");
+  for (int i = 1007; i < 1600; i += 37) Delete(0, std::to_string(i));
+  MergingIterator it = New();
+  it.SetBounds("1017", "1583");
+  const auto first = model_.lower_bound("1017");
+  const auto end = model_.lower_bound("1583");
+  auto at = first;
+  for (it.SeekGE("1017"); it.Valid(); it.Next(), ++at) {
+    ASSERT_NE(at, end);
+    EXPECT_EQ(it.key(), at->first);
+    EXPECT_EQ(it.item().value, at->second);
+  }
+  EXPECT_EQ(at, end);
+  const auto deleted = static_cast<uint64_t>(1583 - 1017 - std::distance(first, end));
+  EXPECT_EQ(it.TakePassed(), deleted) << "those behind the bound cost nothing";
+  for (it.SeekLE("1582"); it.Valid(); it.Prev()) {
+    ASSERT_NE(at, first);
+    --at;
+    EXPECT_EQ(it.key(), at->first);
+    EXPECT_EQ(it.item().value, at->second);
+  }
+  EXPECT_EQ(at, first);
+}
+
 TEST_F(MergingIteratorTest, OneTableIsWalkedFarBehindDeletes) {
   tables_.resize(1);
   for (int i = 1000; i < 3000; ++i) Delete(0, std::to_string(i));
