@@ -395,13 +395,14 @@ def caption(chosen, engines):
     amounts = {}
     for result in chosen:
         amounts.setdefault(result["parameters"]["runs"], []).append(f"{result['parameters']['num']:,}")
+    commits = list(dict.fromkeys(result["machine"]["commit"] for result in chosen if result["machine"].get("commit")))
     parts = [f"{runs_text(runs)}: {', '.join(dict.fromkeys(volumes))} records" for runs, volumes in amounts.items()]
     return (f"{threads} thread{'s' if threads > 1 else ''} on {machine['cores']} cores, "
             f"{'; '.join(parts)} of {parameters['key_size']} + {parameters['value_size']} bytes on "
             f"{machine['filesystem']}"
             + (f"; {OWN} issues real cache-line flushes, as on persistent memory"
                if OWN in engines and parameters["force_media_class"] == "cache_line" else "")
-            + (f"; commit {machine['commit']}" if machine.get("commit") else ""))
+            + (f"; commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}" if commits else ""))
 
 
 def render_short_under_load(results, behind):
