@@ -122,7 +122,8 @@ TEST_P(BesideStressTest, ReadersBesideAWriterSeeWholeStates) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(120);
   const uint64_t wanted = std::max<uint64_t>(Sized(100, 3000), 20);
   while (!failure_.failed() && std::chrono::steady_clock::now() < end &&
-         (tally_.scans < wanted || tally_.taken_back < wanted / 5)) {
+         (tally_.scans < wanted || tally_.taken_back < wanted / 5 ||
+          (GetParam().has_tier && db->GetStatistics().tier_moved_entries == 0))) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   stop_.store(true);
