@@ -98,10 +98,14 @@ Status Merger::Start(merge::MergeJob* job, const std::function<merge::TargetTree
 Status Merger::Run(merge::MergeJob* job, uint64_t source_id, bool counts) {
   const base::ActivityScope activity(base::Activity::kMerge);
   store_.indexes->ForgetCount();
+  std::vector<uint64_t> obsolete;
   const Status s = base::CatchToStatus([&] {
     if (Status started = Start(job, FitTree(*job)); !started.ok()) return started;
     for (;;) {
       const Result<bool> more = job->Step();
+      // While the step's entries are in the cache.
+      job->TakeObsolete(&obsolete);
+      store_.accounts->Died(obsolete);
       if (!more.ok() || !*more) return more.status();
     }
   });
@@ -168,7 +172,6 @@ Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
   const std::vector<uint64_t> originals = MarkCopiedOriginals(*source);
   if (Status s = EndMerge(job.get(), source); !s.ok()) return s;
   merged.entries = job->merged_entries();
-  store_.accounts->Died(job->obsolete());
   store_.accounts->Died(originals);
   store_.accounts->RetireEmptyChunks();
   return merged;
@@ -339,7 +342,6 @@ Status Merger::MergeCopies(const Copies& what) {
     if (Status s = job->Finish(); !s.ok()) return s;
     open_.erase(copies_id);
   }
-  store_.accounts->Died(job->obsolete());
   BRAID_DCHECK(what.moved != nullptr || job->replaced().empty());
   for (const auto& [begin, end] : job->replaced()) {
     BRAID_DCHECK(begin < end && end <= what.moved->size());

@@ -114,6 +114,28 @@ TEST(MergerTest, AMergeThatIsStoppedStaysOpenAndGoesOn) {
   parts.Verify();
 }
 
+// Merges go from the end of the list to its beginning, where this one meets damage.
+TEST(MergerTest, WhatAStepHasOverwrittenIsOutOfTheCountsBehindIt) {
+  constexpr uint64_t kKeys = 5000;
+  test::StoreParts parts;
+  const auto put_all = [&](std::string_view value) {
+    for (uint64_t i = 0; i < kKeys; ++i) parts.Put("key" + std::to_string(10'000 + i), value);
+    parts.Flush();
+  };
+  put_all("old");
+  parts.Merge();
+  put_all("new");
+  index::Damage damage;
+  const auto* first = parts.versions.Lock().bottom()->list().First(&damage);
+  ASSERT_NE(first, nullptr);
+  ASSERT_EQ(first->key(), "key10000");
+  const uint64_t bytes = first->size();
+  const uint64_t live = parts.usage.KnownLive();
+  *parts.pool->As<uint64_t>(parts.pool->OffsetOf(first->links())) = parts.pool->pool_bytes();
+  EXPECT_TRUE(parts.merger.Merge(parts.PlanOfMerge()).status().IsCorruption());
+  EXPECT_LE(parts.usage.KnownLive() + (kKeys - 1100) * bytes, live);
+}
+
 TEST(MergerTest, CopiesThatCameToNothingLeaveTheirPlace) {
   test::StoreParts parts;
   Merger::CopySlot first;

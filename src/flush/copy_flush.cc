@@ -22,6 +22,7 @@ Result<FlushResult> CopyFlush::Run(index::EntryIndex* tree, const index::LiveVie
   Status copied = base::CatchToStatus([&] { return CopyAll(*tree, views); });
   if (copied.ok() && pool_->failed()) copied = pool_->FaultStatus();
   if (!copied.ok()) {
+    pool_->EndCopies();
     copies_.GiveBack();
     return copied;
   }
@@ -36,6 +37,9 @@ Result<FlushResult> CopyFlush::Run(index::EntryIndex* tree, const index::LiveVie
 
 /// All that needs room in the pool, before anything else changes.
 Status CopyFlush::CopyAll(const index::EntryIndex& tree, const index::LiveViews& views) {
+  // At once: to copy what was noted, to twice the room, is a step of milliseconds.
+  newest_.reserve(tree.size());
+  if (lookup_ != nullptr) hashes_.reserve(tree.size());
   const auto charge = [this] {
     charge_.Set(newest_.capacity() * sizeof(index::Replacement) +
                 (hashes_.capacity() + dropped_.capacity()) * sizeof(uint64_t));

@@ -36,8 +36,11 @@ class CopyFlush {
             uint64_t table_id)
       : pool_(pool),
         lookup_(lookup),
-        copies_(pool, usage, table_id, format::ChunkKind::kCopied),
+        copies_(pool, usage, table_id, format::ChunkKind::kCopied, pool::AllocationClass::kFlush),
         charge_(&pool->memory_users()) {}
+  ~CopyFlush() { pool_->EndCopies(); }
+  CopyFlush(const CopyFlush&) = delete;
+  CopyFlush& operator=(const CopyFlush&) = delete;
 
   /// As LinkFlush::Run, and leaves `tree` with copies. Errors: OutOfSpace, after which nothing has
   /// changed and Run may be called again on a new object; Corruption.

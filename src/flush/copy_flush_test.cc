@@ -240,15 +240,34 @@ TEST_F(CopyFlushTest, WhereThereIsNoRoomNothingHasChanged) {
     ASSERT_TRUE(chunk.ok());
     filler.push_back(*chunk);
   }
+  const int64_t spare = parts_.pool->spare_chunks();
   const Status s = Run().status();
   EXPECT_TRUE(s.IsOutOfSpace()) << s.ToString();
   EXPECT_EQ(parts_.pool->free_chunks(), 2u);
+  EXPECT_EQ(parts_.pool->spare_chunks(), spare) << "the next flush needs all that is kept";
   EXPECT_EQ(ChunksOf(ChunkKind::kCopied), 0u);
   for (const uint64_t place : places) EXPECT_FALSE(parts_.IsObsolete(place));
   EXPECT_EQ(parts_.tree()->Find("key0"), places[10]);
   for (const uint64_t chunk : filler) parts_.pool->FreeChunk(chunk);
   Flush();
   EXPECT_EQ(parts_.Places(kHead).size(), 10u);
+}
+
+// A pool would grow for what its flush has got already.
+TEST_F(CopyFlushTest, WritesHaveAsMuchRoomWhileAFlushCopies) {
+  const std::string value(kChunkBytes / 8, 'v');
+  for (int i = 0; i < 200; ++i) parts_.Put("key" + std::to_string(i), value);
+  const int64_t spare = parts_.pool->spare_chunks();
+  const uint64_t free_before = parts_.pool->free_chunks();
+  int64_t meanwhile = 0;
+  {
+    CopyFlush flush(parts_.pool.get(), &parts_.usage, nullptr, parts_.table_id());
+    ASSERT_TRUE(flush.Run(parts_.tree(), {}, parts_.Head(kHead)).ok());
+    meanwhile = parts_.pool->spare_chunks();
+  }
+  EXPECT_LT(parts_.pool->free_chunks() + 20, free_before);
+  EXPECT_EQ(meanwhile, spare);
+  EXPECT_LT(parts_.pool->spare_chunks() + 20, spare) << "the log is there still";
 }
 
 TEST_F(CopyFlushTest, DamageIsNotCopied) {

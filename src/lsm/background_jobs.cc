@@ -122,9 +122,9 @@ bool Scheduler::SpaceWork::Prefault() {
 
 base::Workers::Next Scheduler::SpaceWork::Step() {
   // A segment takes tens of milliseconds to be made, and a writer that finds no chunk waits for it.
-  // So what is taken in 150 ms at the rate of the last waits is kept free. By what is taken in a
+  // So what is taken in 200 ms at the rate of the last waits is kept free. By what is taken in a
   // wait and not by a clock, so that the crash simulator can repeat it.
-  constexpr uint64_t kWaitsAhead = 15;
+  constexpr uint64_t kWaitsAhead = 20;
   Scheduler& owner = scheduler();
   if (waited_) {
     BRAID_DCHECK(owner.store_.pool->chunks_taken() >= taken_before_);

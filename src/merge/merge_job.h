@@ -108,6 +108,11 @@ class MergeJob {
   Status Finish();
 
   const std::vector<uint64_t>& obsolete() const { return merge_->result().obsolete; }
+  /// What has become obsolete since the last call.
+  void TakeObsolete(std::vector<uint64_t>* entries) noexcept {
+    entries->clear();
+    entries->swap(merge_->result().obsolete);
+  }
   const std::vector<std::pair<size_t, size_t>>& replaced() const {
     return merge_->result().replaced;
   }

@@ -130,6 +130,8 @@ Status ZipperMerge::Damaged(uint64_t at) const { return index::DamageStatus(*poo
 
 Status ZipperMerge::Collect() {
   const index::SkipList source(pool_, input_.source_head);
+  // At once: to copy what was collected, to twice the room, is a step of milliseconds.
+  if (input_.source_tree != nullptr) source_.reserve(input_.source_tree->size());
   const EntryHeader* previous = nullptr;
   bool found_boundary = input_.source_boundary == 0;
   WalkAhead ahead(pool_, input_.source_tree);

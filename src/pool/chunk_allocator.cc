@@ -175,9 +175,7 @@ Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkK
   // The entries' own fence would do for them. But so an entry in a chunk that is free proves that
   // the state was lost (RecoveryJob).
   ops_.Fence(media::Site::kChunkStateFence);
-  if (kind == ChunkKind::kWriteAhead) {
-    free_.AddWriteAhead();
-  }
+  if (kind == ChunkKind::kWriteAhead) free_.AddWriteAhead();
   return chunk;
 }
 

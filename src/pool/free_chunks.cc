@@ -51,15 +51,18 @@ uint64_t FreeChunks::ReserveFor(AllocationClass allocation) const noexcept {
     whole = std::max(2 * whole, 4 * chunks_ / lists);
   }
   // So must a flush that copies. Copies have towers, and another order may leave half of each chunk
-  // unused. Relaxed: a count; a flush that finds too little waits.
-  const uint64_t copies = std::min(2 * write_ahead_.load(std::memory_order_relaxed),
+  // unused. What the flush under way has taken it needs no more. Relaxed: counts; a flush that
+  // finds too little waits.
+  const uint64_t wanted = std::min(2 * write_ahead_.load(std::memory_order_relaxed),
                                    most_copies_.load(std::memory_order_relaxed));
+  const uint64_t copies = wanted - std::min(wanted, copied_.load(std::memory_order_relaxed));
   switch (allocation) {
     case AllocationClass::kWrite:
       return whole + copies;
     case AllocationClass::kDelete:
       return whole / 2 + copies;
     case AllocationClass::kBackground:
+    case AllocationClass::kFlush:
       break;
   }
   return 0;
@@ -131,9 +134,12 @@ std::optional<uint64_t> FreeChunks::Take(uint64_t count, uint32_t region,
   const uint64_t here = kept_.count != 0 && kept_.region == region ? out_of_reach : 0;
   if (free.size() < count + here) return std::nullopt;
   if (count == 1) {
-    taken_.fetch_add(count, std::memory_order_relaxed);
+    // Relaxed: counts.
+    (allocation == AllocationClass::kFlush ? copied_ : taken_)
+        .fetch_add(1, std::memory_order_relaxed);
     return TakeOne(&free);
   }
+  BRAID_DCHECK(allocation != AllocationClass::kFlush);  // copies are of one chunk each
   Sort(&free);
   std::optional<size_t> at = FindRun(free, count, false);
   if (!at && takes_kept) {
@@ -385,6 +391,12 @@ int64_t FreeChunks::spare() const {
 uint64_t FreeChunks::reserve() const {
   const base::MutexLock lock(mutex_);
   return ReserveFor(AllocationClass::kWrite);
+}
+
+uint64_t FreeChunks::reserve_at_rest() const {
+  const base::MutexLock lock(mutex_);
+  // As much as it has taken is free again with its log, or when it gives its copies back.
+  return ReserveFor(AllocationClass::kWrite) + copied_.load(std::memory_order_relaxed);
 }
 
 uint64_t FreeChunks::used() const {

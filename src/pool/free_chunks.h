@@ -31,6 +31,7 @@ enum class AllocationClass : uint8_t {
   kWrite,       ///< puts and batches: leave the reserve alone
   kDelete,      ///< deletes: may use the reserve, so that space can be freed in a full pool
   kBackground,  ///< merges and collection: may use everything
+  kFlush,       ///< copies of a log: use what is kept for them
 };
 
 /// The class of one write.
@@ -63,6 +64,9 @@ class FreeChunks {
   void KeepForCopies(uint64_t chunks) noexcept {
     most_copies_.store(chunks, std::memory_order_relaxed);
   }
+  /// A flush has ended, or gives its copies back: what it took by kFlush is no longer a part of
+  /// what is kept for copies. Before any of these chunks is free.
+  void EndCopies() noexcept { copied_.store(0, std::memory_order_relaxed); }
   /// Writes leave more alone than they do else: what deletes hide takes room to be let go. Twice as
   /// much, or twice what a list has if there are half of `most_lists`: deletes leave room for one.
   void KeepForRewrites(uint64_t most_lists) noexcept {
@@ -117,13 +121,14 @@ class FreeChunks {
   std::vector<uint64_t> HolesIn(uint64_t first, uint64_t count, uint32_t region) const;
   /// Free chunks except those that writes must leave alone; below zero when too few are left.
   int64_t spare() const;
-  /// Those that writes must leave alone.
+  /// Those that writes must leave alone. / Where no flush is under way.
   uint64_t reserve() const;
+  uint64_t reserve_at_rest() const;
   /// Chunks that hold something, headers among them.
   uint64_t used() const;
   /// Exact when none is allocated or freed meanwhile.
   uint64_t write_ahead() const noexcept { return write_ahead_.load(std::memory_order_relaxed); }
-  /// Chunks that were taken in all.
+  /// Chunks that were taken in all, except for copies, for which room is kept.
   uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
   /// All free chunks of a region, as they are now.
   std::vector<uint64_t> ListOf(uint32_t region) const;
@@ -171,6 +176,7 @@ class FreeChunks {
   std::atomic<uint64_t> write_ahead_{0};
   std::atomic<uint64_t> taken_{0};
   std::atomic<uint64_t> most_copies_{~0ull};  // that are kept free for
+  std::atomic<uint64_t> copied_{0};           // chunks that the flush under way has taken
   std::atomic<uint64_t> most_lists_{0};       // of levels that are rewritten; 0: none is
 };
 

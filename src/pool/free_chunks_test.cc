@@ -13,6 +13,7 @@ namespace {
 
 constexpr auto kBackground = AllocationClass::kBackground;
 constexpr auto kWrite = AllocationClass::kWrite;
+constexpr auto kFlush = AllocationClass::kFlush;
 
 /// A segment of region 0 whose `chunks` begin with one for headers, all others free.
 void Fill(FreeChunks* free, uint64_t chunks) {
@@ -71,6 +72,28 @@ TEST(FreeChunksTest, NoMoreIsKeptForCopiesThanWasSaid) {
   EXPECT_EQ(free.free(), 9u);
   free.KeepForCopies(~0ull);
   EXPECT_EQ(free.spare(), 9 - 24) << "a pool that can't grow any more";
+}
+
+TEST(FreeChunksTest, WhatAFlushHasTakenIsNotKeptForItAnyMore) {
+  FreeChunks free;
+  Fill(&free, 40);
+  for (int i = 0; i < 10; ++i) free.AddWriteAhead();
+  const int64_t spare = free.spare();
+  const uint64_t taken = free.taken();
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_TRUE(free.Take(1, 0, kFlush).has_value());
+    EXPECT_EQ(free.spare(), spare) << "writes have what they had";
+  }
+  EXPECT_EQ(free.taken(), taken);
+  EXPECT_EQ(free.reserve(), 24u - 8u);
+  EXPECT_EQ(free.reserve_at_rest(), 24u);
+  TakeAll(&free, kWrite);
+  EXPECT_EQ(free.free(), 16u) << "the rest of its copies finds room";
+  free.EndCopies();
+  EXPECT_EQ(free.spare(), -8) << "until the log that was copied is free";
+  for (int i = 0; i < 10; ++i) free.RemoveWriteAhead();
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(free.Take(1, 0, kFlush).has_value());
+  EXPECT_EQ(free.reserve(), 4u) << "never less than what deletes and merges need";
 }
 
 TEST(FreeChunksTest, TwiceAsMuchIsKeptWhereLevelsAreRewritten) {

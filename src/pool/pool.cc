@@ -19,6 +19,9 @@ using format::PoolHeader;
 
 namespace {
 
+/// Of most machines; where it is another one nothing is lost.
+constexpr uint64_t kHugePage = 2ull << 20;
+
 uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
 /// The pool must be of the design and order of keys that it is opened with.
@@ -373,7 +376,7 @@ void PmemPool::KeepForCopies(bool may_grow) noexcept {
                                                   : ~0ull);
 }
 
-/// The size of a region's next segment: a quarter of what the region has, within limits. Small
+/// The size of a region's next segment: an eighth of what the region has, within limits. Small
 /// ones, since a writer that finds no chunk waits for a whole segment.
 uint64_t PmemPool::GrowthBytes(uint32_t region, uint64_t chunks_in_a_run) const {
   const uint64_t total = pool_bytes();
@@ -381,8 +384,10 @@ uint64_t PmemPool::GrowthBytes(uint32_t region, uint64_t chunks_in_a_run) const 
   const uint64_t smallest = std::min(ShareBytes(), largest);
   const uint64_t needed = (chunks_in_a_run + 2) * chunk_bytes();
   const uint32_t index = segments_.count();
-  uint64_t bytes = std::clamp(ChunkOffset(chunks_of(region)) / 4, smallest, largest);
+  uint64_t bytes = std::clamp(ChunkOffset(chunks_of(region)) / 8, smallest, largest);
   bytes = std::max(bytes, needed + needed / 256);
+  // The next segment begins where this one ends, and huge pages map whole ones of a file.
+  if (bytes >= 4 * kHugePage) bytes = RoundUp(total + bytes, kHugePage) - total;
   // The first segment of a region has more headers.
   if (index < regions()) bytes = std::max(bytes, LeastBytes(index, chunks_in_a_run));
   if (max_bytes_ != 0) bytes = std::min(bytes, max_bytes_ > total ? max_bytes_ - total : 0);

@@ -122,15 +122,16 @@ class PmemPool : public ChunkSpace {
   int64_t spare_chunks() const { return free_.spare(); }
   /// OutOfSpace, with what to do.
   Status FullError() const;
-  uint64_t reserve_chunks() const { return free_.reserve(); }
+  uint64_t reserve_chunks() const { return free_.reserve_at_rest(); }
   /// As FreeChunks::KeepForRewrites; before anybody writes.
   void KeepForRewrites(uint64_t most_lists) noexcept { free_.KeepForRewrites(most_lists); }
   /// Chunks that hold something, headers among them.
   uint64_t used_chunks() const { return free_.used(); }
   /// Chunks of the kind kWriteAhead; exact when none is allocated or freed meanwhile.
   uint64_t write_ahead_chunks() const noexcept { return free_.write_ahead(); }
-  /// Chunks that were taken since the open.
+  /// Chunks that were taken since the open, except for copies; EndCopies as in FreeChunks.
   uint64_t chunks_taken() const noexcept { return free_.taken(); }
+  void EndCopies() noexcept { free_.EndCopies(); }
   /// Allocations that another region than theirs has served.
   uint64_t region_fallbacks() const noexcept {
     return region_fallbacks_.load(std::memory_order_relaxed);

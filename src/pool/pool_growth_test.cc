@@ -47,6 +47,16 @@ TEST_F(PoolGrowthTest, LeavesAPoolThatIsHalfFreeAlone) {
   EXPECT_TRUE(pool_->GrowAhead(0));
 }
 
+TEST_F(PoolGrowthTest, SegmentsBeginWhereHugePagesDo) {
+  for (int i = 0; i < 14; ++i) {
+    const uint64_t bytes = pool_->pool_bytes();
+    ASSERT_TRUE(pool_->Grow(0).ok());
+    ASSERT_GT(pool_->pool_bytes(), bytes);
+    ASSERT_EQ(pool_->pool_bytes() % (2u << 20), 0u) << "segment " << i + 1;
+  }
+  EXPECT_GT(pool_->pool_bytes(), 120ull << 20) << "some were larger than the first";
+}
+
 TEST_F(PoolGrowthTest, MakesRoomForWhatIsWanted) {
   const uint64_t taken = pool_->chunks_taken();
   Take(5);
