@@ -39,7 +39,8 @@ class SpaceAccounts {
 
   /// Chunks of the tables that the manifest names now.
   ChunkSurvey Survey(double live_ratio) const;
-  /// Entries that became obsolete; their extents are retired. A miss an entry.
+  /// Entries that became obsolete; their extents are retired. A miss an entry, unless it was just
+  /// read.
   void Died(const std::vector<uint64_t>& entries);
   /// Originals that gave way to their copies; they have no extents.
   void Moved(const index::Replacement* moved, size_t count);
