@@ -14,8 +14,8 @@
 namespace braid::compaction {
 
 namespace {
-/// Entries asked for ahead of their accounting, and how much of each.
-constexpr size_t kAccountAhead = 16;
+/// Entries that are counted side by side, and how much of each is asked for ahead.
+constexpr size_t kRound = 16;
 constexpr uint64_t kEntryFront = 64;
 /// Chunks counted between two looks for a merge that waits.
 constexpr size_t kCountSlice = 8;
@@ -26,64 +26,74 @@ ChunkSurvey SpaceAccounts::Survey(double live_ratio) const {
   return SurveyChunks(pool_, *store_.usage, versions.record(), live_ratio);
 }
 
-/// Three rounds apart: the entry is asked for, its bucket of the lookup cache, both are read.
+/// In rounds: the entries of the next but one are asked for, then the buckets of the next one in
+/// the lookup cache, then one is counted. Apart, since a count is a locked instruction: with one
+/// between them buckets are not fetched side by side.
 void SpaceAccounts::Died(const std::vector<uint64_t>& entries) {
-  const bool has_cache = store_.lookup_cache != nullptr;
-  std::array<uint64_t, kAccountAhead> hashes{};  // of the next entries, as a ring
-  const auto ask_entry = [&](size_t i) {
-    if (i < entries.size()) base::PrefetchRange(pool_.At(entries[i]), kEntryFront);
+  std::array<std::array<uint64_t, kRound>, 2> hashes{};
+  const auto ask_buckets = [&](size_t begin) {
+    if (store_.lookup_cache == nullptr) return;
+    std::array<uint64_t, kRound>& of_round = hashes[begin / kRound % 2];
+    for (size_t i = begin; i < std::min(begin + kRound, entries.size()); ++i) {
+      const format::EntryHeader* entry = pool_.EntryAt(entries[i]);
+      of_round[i - begin] = entry == nullptr ? 0 : base::Hash64(entry->key());
+    }
+    for (const uint64_t hash : of_round) store_.lookup_cache->Prefetch(hash);
   };
-  const auto ask_bucket = [&](size_t i) {
-    if (!has_cache || i >= entries.size()) return;
-    const format::EntryHeader* entry = pool_.EntryAt(entries[i]);
-    if (entry == nullptr) return;
-    hashes[i % kAccountAhead] = base::Hash64(entry->key());
-    store_.lookup_cache->Prefetch(hashes[i % kAccountAhead]);
-  };
-  for (size_t i = 0; i < 2 * kAccountAhead; ++i) ask_entry(i);
-  for (size_t i = 0; i < kAccountAhead; ++i) ask_bucket(i);
+  AskFor(entries, 0);
+  AskFor(entries, kRound);
+  ask_buckets(0);
   space::Retired retired;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    const uint64_t hash = hashes[i % kAccountAhead];
-    ask_entry(i + 2 * kAccountAhead);
-    ask_bucket(i + kAccountAhead);
-    const uint64_t offset = entries[i];
-    const format::EntryHeader* entry = pool_.EntryAt(offset);
-    if (entry == nullptr) continue;
-    if (has_cache) TakeFromLookupCache(*entry, hash, offset);
-    store_.usage->Remove(pool_.ChunkOf(offset), entry->size());
-    if (const uint64_t extent = pool_.ExtentOf(offset); extent != 0) {
-      retired.extents.push_back(extent);
+  for (size_t begin = 0; begin < entries.size(); begin += kRound) {
+    AskFor(entries, begin + 2 * kRound);
+    ask_buckets(begin + kRound);
+    const std::array<uint64_t, kRound>& of_round = hashes[begin / kRound % 2];
+    for (size_t i = begin; i < std::min(begin + kRound, entries.size()); ++i) {
+      const uint64_t offset = entries[i];
+      const format::EntryHeader* entry = pool_.EntryAt(offset);
+      if (entry == nullptr) continue;
+      if (store_.lookup_cache != nullptr) TakeFromLookupCache(*entry, of_round[i - begin], offset);
+      store_.usage->Remove(pool_.ChunkOf(offset), entry->size());
+      if (const uint64_t extent = pool_.ExtentOf(offset); extent != 0) {
+        retired.extents.push_back(extent);
+      }
     }
   }
   if (!retired.extents.empty()) store_.reclaimer->Retire(std::move(retired));
 }
 
-/// In their buckets of the lookup cache, too. In rounds, so that the misses of some are under way
-/// side by side.
+/// A round of them, as far as there are so many.
+void SpaceAccounts::AskFor(const std::vector<uint64_t>& entries, size_t begin) const {
+  for (size_t i = begin; i < std::min(begin + kRound, entries.size()); ++i) {
+    base::PrefetchRange(pool_.At(entries[i]), kEntryFront);
+  }
+}
+
+/// In their buckets of the lookup cache, too. In rounds, as above.
 void SpaceAccounts::Moved(const index::Replacement* moved, size_t count) {
   BRAID_DCHECK(moved != nullptr && count != 0);
-  std::array<uint64_t, kAccountAhead> hashes{};
+  std::array<uint64_t, kRound> hashes{};
   const auto ask = [&](size_t from) {
-    for (size_t i = from; i < std::min(count, from + kAccountAhead); ++i) {
+    for (size_t i = from; i < std::min(count, from + kRound); ++i) {
       base::PrefetchRange(pool_.At(moved[i].from), kEntryFront);
     }
   };
   ask(0);
-  for (size_t begin = 0; begin < count; begin += kAccountAhead) {
-    ask(begin + kAccountAhead);
-    const size_t end = std::min(count, begin + kAccountAhead);
+  for (size_t begin = 0; begin < count; begin += kRound) {
+    ask(begin + kRound);
+    const size_t end = std::min(count, begin + kRound);
+    for (size_t i = begin; i < end && store_.lookup_cache != nullptr; ++i) {
+      const format::EntryHeader* entry = pool_.EntryAt(moved[i].from);
+      hashes[i - begin] = entry == nullptr ? 0 : base::Hash64(entry->key());
+    }
+    if (store_.lookup_cache != nullptr) {
+      for (const uint64_t hash : hashes) store_.lookup_cache->Prefetch(hash);
+    }
     for (size_t i = begin; i < end; ++i) {
       const format::EntryHeader* entry = pool_.EntryAt(moved[i].from);
       if (entry == nullptr) continue;
       store_.usage->Remove(pool_.ChunkOf(moved[i].from), entry->size());
       if (store_.lookup_cache == nullptr) continue;
-      hashes[i - begin] = base::Hash64(entry->key());
-      store_.lookup_cache->Prefetch(hashes[i - begin]);
-    }
-    if (store_.lookup_cache == nullptr) continue;
-    for (size_t i = begin; i < end; ++i) {
-      if (pool_.EntryAt(moved[i].from) == nullptr) continue;
       store_.lookup_cache->Replace(hashes[i - begin], moved[i].from, moved[i].to);
     }
   }

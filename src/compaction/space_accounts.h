@@ -62,6 +62,7 @@ class SpaceAccounts {
   void Fill(Statistics* statistics) const;
 
  private:
+  void AskFor(const std::vector<uint64_t>& entries, size_t begin) const;
   void TakeFromLookupCache(const format::EntryHeader& entry, uint64_t hash, uint64_t offset);
 
   const Store store_;

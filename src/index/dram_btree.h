@@ -110,8 +110,9 @@ class alignas(64) DramBTree {
     }
   }
 
-  /// Stores run[i].to in the place of run[i].from for i < n, as far as those stand one behind the
-  /// other, from `key` on, in one leaf. Returns how many. The keys stay, so nothing else changes.
+  /// Stores run[i].to in the place of run[i].from for i < n, as far as those come in this order,
+  /// from `key` on, in one leaf; others may stand in between. Returns how many. The keys stay, so
+  /// nothing else changes.
   template <class Change>
   size_t ReplaceRun(std::string_view key, const Change* run, size_t n) {
     for (;;) {
@@ -124,14 +125,16 @@ class alignas(64) DramBTree {
       Leaf* leaf = const_cast<Leaf*>(at.leaf);
       NodeLock lock(leaf, at.state);
       if (!lock.held()) continue;
-      const size_t most = std::min<size_t>(n, at.state.count() - where.index);
+      // Relaxed: the lock is held.
+      if (n == 0 || leaf->refs[where.index].load(std::memory_order_relaxed) != run[0].from)
+        return 0;
       size_t done = 0;
-      for (; done < most; ++done) {
-        std::atomic<uint64_t>& ref = leaf->refs[where.index + done];
-        // Relaxed: the lock is held.
-        if (ref.load(std::memory_order_relaxed) != run[done].from) break;
+      for (uint32_t i = where.index; i < at.state.count() && done < n; ++i) {
+        std::atomic<uint64_t>& ref = leaf->refs[i];
+        if (ref.load(std::memory_order_relaxed) != run[done].from) continue;
         // Release pairs with the acquire of readers (dram_btree_node.h).
         ref.store(run[done].to, std::memory_order_release);
+        ++done;
       }
       lock.Publish(at.state.After(at.state.count()));
       return done;
@@ -199,10 +202,14 @@ class alignas(64) DramBTree {
 
   /// As ScanBackward, not inclusive, but reads no entry where a few heads at most are equal to that
   /// of `key`: keys that are so near to it are left out.
-  size_t ScanBefore(std::string_view key, uint64_t* out, size_t cap) const {
+  /// `finger`: the leaf that the last search came to, or null, and its state. No descent where it
+  /// is that of `key`, too; it is set to that of this search.
+  template <class Finger>
+  size_t ScanBefore(std::string_view key, uint64_t* out, size_t cap, Finger* finger) const {
     if (cap == 0) return 0;
     for (;;) {
-      const Reached at = Descend(key);
+      const Reached at = DescendFrom(*finger, key);
+      *finger = {at.leaf, at.state.word};
       LeafPosition where = CandidateInLeaf(at.leaf, at.state, key);
       if (where.tied && !where.equal && HasManyTies(at.leaf, at.state, where.index)) {
         where = Resolve(at.leaf, at.state, key, where, key_of_);
@@ -313,6 +320,19 @@ class alignas(64) DramBTree {
       if (state.is_leaf()) [[likely]]
         return {btree_internal::AsLeaf(node), state};
     }
+  }
+
+  /// The leaf of `finger`, where it is as it was then, and has keys on both sides of `key`; else by
+  /// a descent.
+  template <class Finger>
+  Reached DescendFrom(const Finger& finger, std::string_view key) const {
+    const auto* leaf = static_cast<const Leaf*>(finger.leaf);
+    if (leaf == nullptr) return Descend(key);
+    const NodeState state{finger.state};
+    BRAID_DCHECK(state.is_leaf() && !state.locked());
+    const bool is_here = btree_internal::IsBetweenHeads(leaf, state, key);
+    if (!Unchanged(leaf, state) || !is_here) return Descend(key);
+    return {leaf, state};
   }
 
   /// The leaf at the right end, at some moment during the call.

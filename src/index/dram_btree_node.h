@@ -338,6 +338,18 @@ inline LeafPosition CandidateInLeaf(const Leaf* leaf, NodeState state, std::stri
   return {low, equal, true};
 }
 
+/// Whether the leaf has a key below and one above `key`, by their heads alone: then it is that of
+/// `key`. False also where equal heads do not tell.
+inline bool IsBetweenHeads(const Leaf* leaf, NodeState state, std::string_view key) {
+  BRAID_DCHECK(state.is_leaf());
+  const uint32_t count = state.count();
+  const uint32_t prefix = state.prefix_length();
+  if (count < 2 || (prefix != 0 && CompareToPrefix(leaf, prefix, key) != 0)) return false;
+  const uint64_t head = base::WordAt(key, prefix);
+  return leaf->heads[0].load(std::memory_order_acquire) < head &&
+         head < leaf->heads[count - 1].load(std::memory_order_acquire);
+}
+
 /// Completes a tied candidate: decides among keys with equal heads by whole keys.
 template <class KeyOf>
 LeafPosition Resolve(const Leaf* leaf, NodeState state, std::string_view key,

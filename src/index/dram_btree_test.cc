@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -222,40 +223,47 @@ TEST(DramBTreeTest, OverwritesOfEightByteKeysReadNoEntry) {
   EXPECT_EQ(tree.size(), 10000u);
 }
 
-// As far as the refs stand where they are said to, in one leaf, and not a slot further.
+// As far as the refs come in the order that they are said to, in one leaf, and not a slot further.
 TEST(DramBTreeTest, ARunIsReplacedAsFarAsItIsWhatItWasSaidToBe) {
   DramBTree<EntryKey> tree;
   std::deque<Entry> entries;
-  std::vector<Replacement> run;
   constexpr uint64_t kKeys = 1000;
   const auto entry = [&](uint64_t key) {
     entries.push_back({Decimal(key, 12), key});
     return reinterpret_cast<uint64_t>(&entries.back());
   };
+  std::vector<Replacement> all;
+  std::vector<Replacement> run;  // without each third one
   for (uint64_t i = 0; i < kKeys; ++i) {
-    run.push_back({entry(2 * i), entry(2 * i)});
-    tree.Upsert(Decimal(2 * i, 12), [&](uint64_t) { return run.back().from; });
+    all.push_back({entry(2 * i), entry(2 * i)});
+    if (i % 3 != 2) run.push_back(all.back());
+    tree.Upsert(Decimal(2 * i, 12), [&](uint64_t) { return all.back().from; });
   }
-  EXPECT_EQ(tree.ReplaceRun(Decimal(1, 12), run.data(), kKeys), 0u) << "no such key";
-  EXPECT_EQ(tree.ReplaceRun(Decimal(2, 12), run.data(), kKeys), 0u) << "another ref";
-  std::swap(run[500].from, run[501].from);
+  const auto key_of = [&](size_t at) { return EntryOf(run[at].to).key; };
+  EXPECT_EQ(tree.ReplaceRun(Decimal(1, 12), run.data(), run.size()), 0u) << "no such key";
+  EXPECT_EQ(tree.ReplaceRun(key_of(1), run.data(), run.size()), 0u) << "another ref";
+  EXPECT_EQ(tree.ReplaceRun(key_of(0), run.data(), 0), 0u);
+  // One that is not there.
+  constexpr size_t kOdd = 300;
+  run[kOdd].from = entry(2 * kKeys);
   size_t at = 0;
   size_t leaves = 0;
-  while (at < 500) {
-    const size_t done = tree.ReplaceRun(Decimal(2 * at, 12), &run[at], kKeys - at);
+  while (at < kOdd) {
+    const size_t done = tree.ReplaceRun(key_of(at), &run[at], run.size() - at);
     ASSERT_NE(done, 0u) << at;
     at += done;
     ++leaves;
   }
-  EXPECT_EQ(at, 500u);
+  EXPECT_EQ(at, kOdd);
   EXPECT_LT(leaves, 30u);
-  EXPECT_EQ(tree.ReplaceRun(Decimal(2 * 502, 12), &run[502], 3), 3u);
-  for (uint64_t i = 0; i < kKeys; ++i) {
-    const bool replaced = i < 500 || (i >= 502 && i < 505);
-    const uint64_t ref = tree.Find(Decimal(2 * i, 12));
-    EXPECT_EQ(ref == run[i].to, replaced) << i;
-    EXPECT_EQ(EntryOf(ref).value, 2 * i);
+  EXPECT_EQ(tree.ReplaceRun(key_of(kOdd), &run[kOdd], run.size() - kOdd), 0u);
+  EXPECT_EQ(tree.ReplaceRun(key_of(kOdd + 1), &run[kOdd + 1], 3), 3u);
+  std::map<uint64_t, uint64_t> expected;  // by key
+  for (const Replacement& each : all) expected[EntryOf(each.from).value] = each.from;
+  for (size_t i = 0; i < kOdd + 4; ++i) {
+    if (i != kOdd) expected[EntryOf(run[i].to).value] = run[i].to;
   }
+  for (const auto& [key, ref] : expected) EXPECT_EQ(tree.Find(Decimal(key, 12)), ref) << key;
   EXPECT_EQ(tree.size(), kKeys);
 }
 

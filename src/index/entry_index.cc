@@ -55,9 +55,10 @@ class MapIndex final : public EntryIndex {
                       size_t cap) const override {
     return map_.ScanBackward(key, inclusive, out, cap);
   }
-  size_t ScanBefore(std::string_view key, uint64_t* out, size_t cap) const override {
-    if constexpr (requires { map_.ScanBefore(key, out, cap); }) {
-      return map_.ScanBefore(key, out, cap);
+  size_t ScanBefore(std::string_view key, uint64_t* out, size_t cap,
+                    Finger* finger) const override {
+    if constexpr (requires { map_.ScanBefore(key, out, cap, finger); }) {
+      return map_.ScanBefore(key, out, cap, finger);
     } else {
       return map_.ScanBackward(key, false, out, cap);
     }

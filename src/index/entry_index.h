@@ -40,9 +40,9 @@ class EntryIndex : public base::MemoryUser {
   /// store, or 0 to leave all as it is, and must not call back into the index. Returns old. Throws
   /// std::bad_alloc before commit is called, and changes nothing then.
   virtual uint64_t Upsert(std::string_view key, Commit commit) = 0;
-  /// Puts the `to` of `run` in the place of their `from`, which stand one behind the other from
-  /// `key` on, as far as they do within one leaf. Returns how many; 0 when `key` has another
-  /// offset.
+  /// Puts the `to` of `run` in the place of their `from`, which come in this order from `key` on,
+  /// perhaps with others in between, as far as they do within one leaf. Returns how many; 0 when
+  /// `key` has another offset.
   virtual size_t ReplaceRun(std::string_view key, const Replacement* run, size_t n) = 0;
   /// Erases `key` if it is there and predicate(offset), called under the lock, is true.
   virtual bool EraseIf(std::string_view key, Predicate predicate) = 0;
@@ -61,9 +61,16 @@ class EntryIndex : public base::MemoryUser {
   /// The same from the last key <= `key` (<) on, descending.
   virtual size_t ScanBackward(std::string_view key, bool inclusive, uint64_t* out,
                               size_t cap) const = 0;
+  /// Where a search was last. Of one index; it must be forgotten before nodes can be used again
+  /// (ReclaimNodes).
+  struct Finger {
+    const void* leaf = nullptr;
+    uint64_t state = 0;
+  };
   /// A hint: the same, not inclusive, but some of the nearest keys may be left out, where that
-  /// spares a look at an entry.
-  virtual size_t ScanBefore(std::string_view key, uint64_t* out, size_t cap) const = 0;
+  /// spares a look at an entry. Cheap for keys that come in order with the same finger.
+  virtual size_t ScanBefore(std::string_view key, uint64_t* out, size_t cap,
+                            Finger* finger) const = 0;
   virtual size_t ScanFromStart(uint64_t* out, size_t cap) const = 0;
   virtual size_t ScanFromEnd(uint64_t* out, size_t cap) const = 0;
 

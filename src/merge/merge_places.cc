@@ -35,14 +35,16 @@ Status MergePlaces::Find() {
     fingers_[i] = Begin(static_cast<uint32_t>(i / kMaxHeight));
   }
   places_.resize(slices_.size() * fingers_.size());
+  behind_.assign(slices_.size(), Behind{});
+  index::EntryIndex::Finger finger;  // for this run of keys: nodes are reclaimed between batches
   if (tree_ != nullptr) {
     neighbours_.resize(slices_.size());
-    for (size_t i = 0; i < 2 * kPlacesAhead; ++i) AskTree(i);
+    for (size_t i = 0; i < 2 * kPlacesAhead; ++i) AskTree(i, &finger);
     for (size_t i = 0; i < kPlacesAhead; ++i) AskNext(i);
   }
   for (size_t i = 0; i < slices_.size(); ++i) {
     if (tree_ != nullptr) {
-      AskTree(i + 2 * kPlacesAhead);
+      AskTree(i + 2 * kPlacesAhead, &finger);
       AskNext(i + kPlacesAhead);
     }
     if (!IsPlaced(i)) continue;
@@ -95,11 +97,11 @@ void MergePlaces::Cut(const std::vector<uint64_t>& source, size_t begin, size_t 
 
 /// The first of three steps to a place, each some slices ahead of the next, so that the loads of
 /// many are under way side by side: the tree, for entries before the key.
-void MergePlaces::AskTree(size_t i) {
+void MergePlaces::AskTree(size_t i, index::EntryIndex::Finger* finger) {
   if (!IsPlaced(i)) return;
   Neighbours& found = neighbours_[i];
   const size_t wanted = slices_[i].layers > 1 ? kNeighbours : 1;
-  found.count = tree_->ScanBefore(keys_[i], found.refs.data(), wanted);
+  found.count = tree_->ScanBefore(keys_[i], found.refs.data(), wanted, finger);
   BRAID_DCHECK(found.count <= wanted);
   for (size_t n = 0; n < found.count; ++n) {
     base::PrefetchRange(pool_->At(found.refs[n]), n == 0 ? kEntryFront : sizeof(EntryHeader));
@@ -120,18 +122,24 @@ Status MergePlaces::Place(size_t i) {
   const std::string_view key = keys_[i];
   Slice& slice = slices_[i];
   uint64_t** preds = &places_[i * fingers_.size()];
-  uint64_t* bottom = tree_ != nullptr ? BottomByTree(i) : nullptr;
+  Behind::Step next{};
+  uint64_t* bottom = tree_ != nullptr ? BottomByTree(i, &next) : nullptr;
   const bool by_tree = bottom != nullptr;
   if (!by_tree && !damage_) {
     if (Status s = AdvanceFingers(key); !s.ok()) return s;
     bottom = fingers_[0];
+    next = {};
   }
   if (damage_) return Outcome();
+  if (next.link == 0) next = Follow(bottom, 0);
   // Versions fall strictly; what does not is damage that the merge itself will meet.
   uint64_t sequence = index::kLatest;
-  for (const EntryHeader* entry = target_.Follow(bottom, 0, &damage_);
-       entry != nullptr && entry->sequence() < sequence && entry->key() == key;
-       entry = target_.Follow(entry->links(), 0, &damage_)) {
+  Behind& behind = behind_[i];
+  for (;; next = Follow(next.entry->links(), 0)) {
+    if (damage_) break;
+    if (behind.count < behind.steps.size()) behind.steps[behind.count++] = next;
+    const EntryHeader* entry = next.entry;
+    if (entry == nullptr || entry->sequence() >= sequence || entry->key() != key) break;
     // Follow has seen that it is possible; another merge of the group may have stored since.
     slice.layers = std::max(slice.layers, std::min(entry->height(), kMaxHeight));
     sequence = entry->sequence();
@@ -152,7 +160,8 @@ const EntryHeader* MergePlaces::Believed(uint64_t ref) {
   return entry != nullptr && entry->state() == format::kStateLive ? entry : nullptr;
 }
 
-uint64_t* MergePlaces::BottomByTree(size_t i) {
+/// `next`: what comes behind it.
+uint64_t* MergePlaces::BottomByTree(size_t i, Behind::Step* next) {
   BRAID_DCHECK(neighbours_.size() == slices_.size());  // those of this run of entries
   const Neighbours& found = neighbours_[i];
   uint64_t* tower = Begin(0);
@@ -162,7 +171,15 @@ uint64_t* MergePlaces::BottomByTree(size_t i) {
     if (IsBehindBorder(*entry)) tower = const_cast<EntryHeader*>(entry)->links();
   }
   int free_hops = index::kFreeHops;
-  return GoRight(tower, 0, keys_[i], &free_hops);
+  return GoRight(tower, 0, keys_[i], &free_hops, next);
+}
+
+/// A link that a list has now, and what it leads to.
+MergePlaces::Behind::Step MergePlaces::Follow(const uint64_t* tower, uint32_t layer) {
+  // Acquire pairs with the release store that published the entry.
+  const uint64_t link =
+      std::atomic_ref<const uint64_t>(tower[layer]).load(std::memory_order_acquire);
+  return {link, target_.Resolve(format::EntryPtr{link}, tower, layer, &damage_)};
 }
 
 /// The predecessors in upper layers from the entries before the key; false when these are not tall
@@ -183,12 +200,17 @@ bool MergePlaces::UpperByTree(size_t i, uint64_t** preds) {
   return true;
 }
 
-/// The last entry before `key` in a layer, from `tower` on.
+/// The last entry before `key` in a layer, from `tower` on. `behind` gets what comes then; it may
+/// be null.
 uint64_t* MergePlaces::GoRight(uint64_t* tower, uint32_t layer, std::string_view key,
-                               int* free_hops) {
+                               int* free_hops, Behind::Step* behind) {
   for (;;) {
-    const EntryHeader* next = target_.Follow(tower, layer, &damage_);
-    if (next == nullptr || next->key() >= key) return tower;
+    const Behind::Step step = Follow(tower, layer);
+    const EntryHeader* next = step.entry;
+    if (next == nullptr || next->key() >= key) {
+      if (behind != nullptr) *behind = step;
+      return tower;
+    }
     if (--*free_hops < 0 && !pool_->IsHead(pool_->OffsetOf(tower)) &&
         !index::InOrder(*(reinterpret_cast<const EntryHeader*>(tower) - 1), *next)) {
       damage_.at = pool_->OffsetOf(next);

@@ -66,9 +66,21 @@ class MergePlaces {
     BRAID_DCHECK(layer == 0 ? strand == 0 : layer < slices_[i].layers);  // invariant 2
     return places_[i * fingers_.size() + PredAt(strand, layer)];
   }
+  /// What the bottom links behind slice i's place led to when it was found: checked entries, of
+  /// those of its key and the next one the first ones.
+  struct Behind {
+    struct Step {
+      uint64_t link;
+      const format::EntryHeader* entry;  // null at the end
+    };
+    std::array<Step, 2> steps;
+    uint32_t count = 0;
+  };
+  const Behind& behind(size_t i) const noexcept { return behind_[i]; }
   size_t memory_bytes() const noexcept {
     return slices_.capacity() * sizeof(Slice) + keys_.capacity() * sizeof(std::string_view) +
-           neighbours_.capacity() * sizeof(Neighbours) + places_.capacity() * sizeof(uint64_t*);
+           neighbours_.capacity() * sizeof(Neighbours) + behind_.capacity() * sizeof(Behind) +
+           places_.capacity() * sizeof(uint64_t*);
   }
 
  private:
@@ -83,17 +95,19 @@ class MergePlaces {
   };
 
   bool IsPlaced(size_t i) const noexcept { return i < slices_.size() && !slices_[i].is_skipped; }
-  void AskTree(size_t i);
+  void AskTree(size_t i, index::EntryIndex::Finger* finger);
   void AskNext(size_t i);
   Status Place(size_t i);
   /// The tower of the last entry before the key, starting from what the tree said; null when that
   /// is not to be believed, or on damage.
-  uint64_t* BottomByTree(size_t i);
+  uint64_t* BottomByTree(size_t i, Behind::Step* next);
   bool UpperByTree(size_t i, uint64_t** preds);
   Status AdvanceFingers(std::string_view key);
   uint64_t* AdvanceUpper(std::string_view key);
   bool MustMove(uint32_t strand, uint32_t layer, std::string_view key);
-  uint64_t* GoRight(uint64_t* tower, uint32_t layer, std::string_view key, int* free_hops);
+  uint64_t* GoRight(uint64_t* tower, uint32_t layer, std::string_view key, int* free_hops,
+                    Behind::Step* next = nullptr);
+  Behind::Step Follow(const uint64_t* tower, uint32_t layer);
   const format::EntryHeader* Believed(uint64_t ref);
   /// The tower that all places of the strand lie behind.
   uint64_t* Begin(uint32_t strand) const {
@@ -116,6 +130,7 @@ class MergePlaces {
   std::vector<Slice> slices_;
   std::vector<std::string_view> keys_;  // a slice
   std::vector<Neighbours> neighbours_;  // a slice
+  std::vector<Behind> behind_;          // a slice
   std::vector<uint64_t*> places_;       // towers by slice, strand and layer
   std::vector<uint64_t*> fingers_;      // towers by strand and layer
   index::Damage damage_;

@@ -6,6 +6,7 @@
 // Persistence: none.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -25,34 +26,48 @@ class WalkAhead {
     count_[0] = from.empty() ? tree_->ScanFromStart(refs_[0].data(), kLeaf)
                              : tree_->ScanForward(from, true, refs_[0].data(), kLeaf);
     BRAID_DCHECK(count_[0] <= kLeaf);
-    Ask(0);
-    AskBehind(0);
+    FindBehind();
+    AskUpTo(kEntriesAhead);
   }
   /// The walk stands on `offset`.
   void Passed(uint64_t offset) {
-    if (at_ >= count_[turn_] || refs_[turn_][at_] != offset || ++at_ < count_[turn_]) return;
+    if (at_ >= count_[turn_] || refs_[turn_][at_] != offset) return;
+    AskUpTo(++at_ + kEntriesAhead);
+    if (at_ < count_[turn_]) return;
+    BRAID_DCHECK(asked_ >= at_);
+    asked_ -= at_;
     at_ = 0;
     turn_ ^= 1;
-    AskBehind(turn_);
+    FindBehind();
   }
 
  private:
-  void Ask(size_t which) {
-    for (size_t i = 0; i < count_[which]; ++i) {
-      base::PrefetchRange(pool_->At(refs_[which][i]), kEntryFront);
+  /// One after the other, as the walk comes nearer: of a number at once most would be dropped.
+  void AskUpTo(size_t end) {
+    const std::array<uint64_t, kLeaf>& here = refs_[turn_];
+    const std::array<uint64_t, kLeaf>& behind = refs_[turn_ ^ 1];
+    for (end = std::min(end, count_[turn_] + count_[turn_ ^ 1]); asked_ < end; ++asked_) {
+      const bool is_here = asked_ < count_[turn_];
+      base::PrefetchRange(pool_->At(is_here ? here[asked_] : behind[asked_ - count_[turn_]]),
+                          kEntryFront);
     }
   }
-  void AskBehind(size_t which) {
-    count_[which ^ 1] = 0;
-    if (count_[which] == 0) return;
-    const std::string_view last = pool_->KeyAt(refs_[which][count_[which] - 1]);
-    std::array<uint64_t, kLeaf>& next = refs_[which ^ 1];
-    count_[which ^ 1] = tree_->ScanForward(last, false, next.data(), kLeaf);
-    BRAID_DCHECK(count_[which ^ 1] <= kLeaf);
-    Ask(which ^ 1);
+  /// What comes behind the leaf that the walk is in.
+  void FindBehind() {
+    size_t& count = count_[turn_ ^ 1];
+    count = 0;
+    if (count_[turn_] == 0) return;
+    const std::string_view last = pool_->KeyAt(refs_[turn_][count_[turn_] - 1]);
+    std::array<uint64_t, kLeaf>& behind = refs_[turn_ ^ 1];
+    count = tree_->ScanForward(last, false, behind.data(), kLeaf);
+    BRAID_DCHECK(count <= kLeaf);
+    // Its key is read as soon as the walk has come there.
+    if (count != 0) base::PrefetchRange(pool_->At(behind[count - 1]), kEntryFront);
   }
 
   static constexpr size_t kLeaf = 64;
+  /// Measured: docs/internals/decisions/0073.
+  static constexpr size_t kEntriesAhead = 12;
   static constexpr uint64_t kEntryFront = 128;  // header, links and key of most entries
   const pool::PmemPool* pool_;
   const index::EntryIndex* tree_;
@@ -60,6 +75,7 @@ class WalkAhead {
   size_t count_[2] = {0, 0};
   size_t turn_ = 0;
   size_t at_ = 0;
+  size_t asked_ = 0;  // of the leaf that the walk is in, and the next one
 };
 
 }  // namespace braid::merge

@@ -123,7 +123,7 @@ void ZipperMerge::Charge() {
   charge_.Set(words * sizeof(uint64_t) + places_.memory_bytes() + pending_.memory_bytes() +
               steps_.capacity() * sizeof(UpdateStep) +
               updates_.capacity() * sizeof(format::RedoUpdate) +
-              tree_changes_.capacity() * sizeof(TreeChange));
+              tree_changes_.capacity() * sizeof(index::Replacement));
 }
 
 Status ZipperMerge::Damaged(uint64_t at) const { return index::DamageStatus(*pool_, at); }
@@ -159,6 +159,7 @@ Status ZipperMerge::MergeRange(size_t begin, size_t end, const MovedRuns* runs) 
   places_.Cut(source_, begin, end, max_versions_a_slice_, runs);
   if (input_.newer != nullptr) FindOverwritten();
   if (Status s = places_.Find(); !s.ok()) return s;
+  is_as_found_ = true;
   for (size_t i = places_.size(); i-- > 0;) {
     const Slice slice = places_.slice(i);
     const size_t versions = slice.end - slice.begin;
@@ -262,11 +263,30 @@ Status ZipperMerge::MergeSlice(size_t i) {
   Relink(i);
   if (damage_) return Damaged(damage_.at);
   if (input_.revisited == nullptr) batch_merged_ += slice.end - slice.begin;
-  if (input_.tree != nullptr) {
-    tree_changes_.push_back(
-        {kept_.empty() ? 0 : pool_->OffsetOf(kept_[0].entry), source_[slice.begin]});
-  }
+  if (input_.tree != nullptr) NoteTreeChange();
   return Status::OK();
+}
+
+/// Of the slice.
+void ZipperMerge::NoteTreeChange() {
+  const auto before = std::find_if(versions_.begin(), versions_.end(),
+                                   [](const Version& version) { return !version.from_source; });
+  const uint64_t from = before == versions_.end() ? 0 : pool_->OffsetOf(before->entry);
+  const uint64_t to = kept_.empty() ? 0 : pool_->OffsetOf(kept_[0].entry);
+  if (!tree_changes_.empty() && !versions_.empty()) {
+    index::Replacement& last = tree_changes_.back();
+    if (KeyOf(last) == versions_[0].entry->key()) {  // of an older slice of this key
+      last.to = to;
+      if (last.from == 0 && to == 0) tree_changes_.pop_back();
+      return;
+    }
+  }
+  if (from != 0 || to != 0) tree_changes_.push_back({from, to});
+}
+
+std::string_view ZipperMerge::KeyOf(const index::Replacement& change) const {
+  BRAID_DCHECK(change.to != 0 || change.from != 0);
+  return pool_->KeyAt(change.to != 0 ? change.to : change.from);
 }
 
 /// All versions of the slice's key, source and target, newest first; a source version comes before
@@ -278,8 +298,14 @@ Status ZipperMerge::GatherVersions(size_t i) {
   size_t next_source = input_.revisited == nullptr ? slice.begin : slice.end;
   const uint64_t* link = places_.Pred(i, 0, 0);
   uint64_t sequence = index::kLatest;
-  for (;;) {
-    EntryHeader* target = EntryOf(LinkNow(link), link, 0);
+  const MergePlaces::Behind& behind = places_.behind(i);
+  for (size_t step = 0;; ++step) {
+    const uint64_t next = LinkNow(link);
+    // Mostly it leads where it did when the place was found: that need not be checked once more,
+    // unless a batch may have stored links into it, as in a pool made by hand.
+    const bool is_known = is_as_found_ && step < behind.count && behind.steps[step].link == next;
+    EntryHeader* target =
+        is_known ? const_cast<EntryHeader*>(behind.steps[step].entry) : EntryOf(next, link, 0);
     if (damage_) return Damaged(damage_.at);
     if (target != nullptr && target->key() != key) target = nullptr;
     // Behind its right border a merge changes nothing.
@@ -441,9 +467,11 @@ bool ZipperMerge::RelinkLayer(size_t slice, uint32_t strand, uint32_t layer) {
   UpdateStep step = layer == 0 ? UpdateStep::kUnlink : UpdateStep::kLast;  // of links to `after`
   const uint64_t* from = pred;
   for (size_t hops = 0; is_here(after); ++hops) {
-    EntryHeader* entry = EntryOf(after, from, layer);
-    if (entry == nullptr) return false;
-    if (hops > here_.size()) {  // a circle
+    // One of the versions, each of which was checked.
+    auto* entry = pool_->As<EntryHeader>(EntryPtr{after}.offset());
+    const bool leads_on =
+        after == pool_->LinkTo(pool_->OffsetOf(entry)).raw && entry->height() > layer;
+    if (!leads_on || hops > here_.size()) {  // a damaged link, or a circle
       damage_.at = pool_->OffsetOf(entry);
       return false;
     }
@@ -552,6 +580,7 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
   if (replaced > result_.replaced.capacity()) result_.replaced.reserve(2 * replaced);
   Charge();
   if (input_.merge_epoch != nullptr) input_.merge_epoch->Begin();
+  is_as_found_ = false;
   BRAID_DCHECK(input_.merge_epoch == nullptr ||
                index::MergeEpoch::AnyAtWork(input_.merge_epoch->Now()));
   Status outcome =
@@ -588,6 +617,7 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
 /// target. A key that finds no room is left out; then the merge must not end, since its source must
 /// go on hiding what the tree does not know.
 Status ZipperMerge::UpdateTrees() {
+  std::reverse(tree_changes_.begin(), tree_changes_.end());
   Status outcome = UpdateTree(input_.tree, input_.tree_min_height);
   Status next = UpdateTree(input_.next_tree, input_.next_tree_min_height);
   return outcome.ok() ? next : outcome;
@@ -596,36 +626,50 @@ Status ZipperMerge::UpdateTrees() {
 Status ZipperMerge::UpdateTree(index::EntryIndex* tree, uint32_t min_height) {
   Status outcome;
   if (tree == nullptr) return outcome;
-  for (const TreeChange& change : tree_changes_) {
-    if (Status s = UpdateTree(tree, min_height, change); !s.ok()) outcome = s;
-  }
+  outcome = UpdateTree(tree, min_height, tree_changes_);
   for (const auto& run : batch_runs_) {
-    const index::Replacement* moved = input_.moved->data();
-    for (size_t i = run.first; i < run.second;) {
-      size_t done = 0;
+    Status s = UpdateTree(tree, min_height,
+                          {input_.moved->data() + run.first, input_.moved->data() + run.second});
+    if (!s.ok()) outcome = s;
+  }
+  return outcome;
+}
+
+/// In the order of the keys. Where an entry takes another's place, a leaf at a time.
+Status ZipperMerge::UpdateTree(index::EntryIndex* tree, uint32_t min_height,
+                               std::span<const index::Replacement> changes) {
+  Status outcome;
+  for (size_t i = 0, run_end = 0; i < changes.size();) {
+    const auto is_replaced = [](const index::Replacement& change) {
+      return change.from != 0 && change.to != 0;
+    };
+    size_t done = 0;
+    if (min_height == 1 && is_replaced(changes[i])) {
+      for (run_end = std::max(run_end, i); run_end < changes.size(); ++run_end) {
+        if (!is_replaced(changes[run_end])) break;
+      }
       Status s = base::CatchToStatus([&] {
-        if (min_height == 1) {
-          done = tree->ReplaceRun(pool_->KeyAt(moved[i].to), moved + i, run.second - i);
-        }
+        done = tree->ReplaceRun(KeyOf(changes[i]), &changes[i], run_end - i);
         return Status::OK();
       });
-      BRAID_DCHECK(done <= run.second - i);
-      if (done == 0) s = UpdateTree(tree, min_height, {moved[i].to, moved[i].to});
-      if (!s.ok()) outcome = s;
-      i += std::max<size_t>(done, 1);
+      BRAID_DCHECK(done <= run_end - i && (s.ok() || done == 0));
     }
+    if (done == 0) {
+      if (Status s = UpdateTree(tree, min_height, changes[i]); !s.ok()) outcome = s;
+    }
+    i += std::max<size_t>(done, 1);
   }
   return outcome;
 }
 
 Status ZipperMerge::UpdateTree(index::EntryIndex* tree, uint32_t min_height,
-                               const TreeChange& change) {
-  const std::string_view key = pool_->KeyAt(change.key_from);
-  const EntryHeader* newest = change.newest == 0 ? nullptr : pool_->EntryAt(change.newest);
+                               const index::Replacement& change) {
+  const std::string_view key = KeyOf(change);
+  const EntryHeader* newest = change.to == 0 ? nullptr : pool_->EntryAt(change.to);
   const bool indexed = newest != nullptr && newest->height() >= min_height;
   return base::CatchToStatus([&] {
     if (indexed) {
-      tree->Upsert(key, [&](uint64_t) { return change.newest; });
+      tree->Upsert(key, [&](uint64_t) { return change.to; });
     } else {
       tree->EraseIf(key, [](uint64_t) { return true; });
     }

@@ -28,6 +28,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -129,10 +130,6 @@ class ZipperMerge {
     format::EntryHeader* entry;
     bool from_source;
   };
-  struct TreeChange {
-    uint64_t newest;    // entry that now is the key's newest; 0: the key is gone
-    uint64_t key_from;  // an entry with the key
-  };
 
   bool CanAdopt() const;
   bool ByRuns() const noexcept;
@@ -158,9 +155,13 @@ class ZipperMerge {
   void Charge();
   uint64_t BoundaryAt(size_t i) const;
   Status CommitBatch(uint64_t boundary);
+  void NoteTreeChange();
+  std::string_view KeyOf(const index::Replacement& change) const;
   Status UpdateTrees();
   Status UpdateTree(index::EntryIndex* tree, uint32_t min_height);
-  Status UpdateTree(index::EntryIndex* tree, uint32_t min_height, const TreeChange& change);
+  Status UpdateTree(index::EntryIndex* tree, uint32_t min_height,
+                    std::span<const index::Replacement> changes);
+  Status UpdateTree(index::EntryIndex* tree, uint32_t min_height, const index::Replacement& change);
   void SetLink(uint64_t* link, uint64_t value, UpdateStep step);
   uint64_t LinkNow(const uint64_t* link) const;
   format::EntryHeader* EntryOf(uint64_t link, const uint64_t* from, uint32_t layer);
@@ -173,6 +174,7 @@ class ZipperMerge {
   PointerPersistence pointers_;
   index::SkipList target_;
   MergePlaces places_;
+  bool is_as_found_ = false;  // nothing was stored since places_ were found
   MovedRuns runs_;
   size_t pred_links_;  // predecessors that a slice may have to change
   size_t max_versions_a_slice_;
@@ -183,7 +185,8 @@ class ZipperMerge {
   std::vector<UpdateStep> steps_;  // one an update
   PendingLinks pending_;           // of this batch
   std::vector<uint64_t> batch_obsolete_;
-  std::vector<TreeChange> tree_changes_;
+  // Of this batch, from right to left, one a key: its newest entry before and now; 0: none.
+  std::vector<index::Replacement> tree_changes_;
   std::vector<uint64_t> newer_;  // of the range: for each slice, the number of a newer version
   // Of the slice: its versions, newest first, what becomes of them, and their offsets, sorted.
   std::vector<Version> versions_;

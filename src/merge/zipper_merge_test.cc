@@ -22,6 +22,16 @@ using Strings = Parts::Strings;
 
 std::string KeyOf(int i) { return Parts::KeyOf(i); }
 
+/// The tree has the first version of each key of the target, and nothing else.
+void ExpectNames(Parts& parts, const index::EntryIndex& tree) {
+  std::map<std::string, uint64_t> newest;
+  for (const uint64_t place : parts.Places(Parts::kTarget)) {
+    newest.emplace(parts.Entry(place)->key(), place);
+  }
+  EXPECT_EQ(tree.size(), newest.size());
+  for (const auto& [key, place] : newest) EXPECT_EQ(tree.Find(key), place) << key;
+}
+
 /// By redo records, and link by link.
 class ZipperMergeTest : public ::testing::TestWithParam<bool> {
  protected:
@@ -266,9 +276,42 @@ TEST_P(ZipperMergeTest, TheTreeOverTheTargetNamesTheNewest) {
   input.tree_is_complete = true;
   parts_.Run(input);
   EXPECT_EQ(parts_.Merged().size(), 5u);
-  EXPECT_EQ(tree->size(), 5u);
-  for (const uint64_t place : parts_.Places(Parts::kTarget)) {
-    EXPECT_EQ(tree->Find(parts_.Entry(place)->key()), place);
+  ExpectNames(parts_, *tree);
+}
+
+// Whatever becomes of the versions of a key that are merged first.
+TEST_P(ZipperMergeTest, TheTreeOverTheTargetNamesTheNewestOfManyVersions) {
+  for (const bool ends_with_delete : {false, true}) {
+    for (const bool is_there : {false, true}) {
+      for (const bool all_are_seen : {false, true}) {
+        Parts parts;
+        const auto tree = index::NewEntryIndex(parts.pool.get(), MemTableKind::kBTree);
+        index::LiveViews all;
+        parts.Put("j", "target");
+        if (is_there) parts.Put("k", "target");
+        parts.Put("l", "target");
+        parts.Link(Parts::kTarget, {});
+        for (const uint64_t place : parts.Places(Parts::kTarget)) {
+          tree->Upsert(parts.Entry(place)->key(), [&](uint64_t) { return place; });
+        }
+        // The last slice of them, which is merged first, has deletes alone.
+        for (int i = 0; i < 100; ++i) {
+          i < 70 ? parts.Delete("k") : parts.Put("k", "source");
+          all.push_back(parts.sequence);
+        }
+        if (ends_with_delete) parts.Delete("k");
+        parts.Put("l", "source");
+        parts.Link(Parts::kSource, all);
+        if (all_are_seen) parts.views = all;
+        MergeInput input = parts.Begin();
+        input.by_pointers = GetParam();
+        input.tree = tree.get();
+        input.tree_is_complete = true;
+        parts.Run(input);
+        EXPECT_EQ(tree->Find("k") != 0, all_are_seen || !ends_with_delete);
+        ExpectNames(parts, *tree);
+      }
+    }
   }
 }
 
@@ -421,6 +464,7 @@ TEST_P(ZipperMergeTest, AnyMergesComeOutByTheRule) {
   Random random(5);
   MergedModel model;
   LinkTarget();
+  const auto tree = index::NewEntryIndex(parts_.pool.get(), MemTableKind::kBTree);
   for (int round = 0; round < 12; ++round) {
     for (int i = 0; i < 150; ++i) {
       const std::string key = KeyOf(static_cast<int>(random.Uniform(60)));
@@ -440,9 +484,12 @@ TEST_P(ZipperMergeTest, AnyMergesComeOutByTheRule) {
     LinkSource(parts_.views);
     MergeInput input = Begin();
     input.batch_entries = static_cast<uint32_t>(1 + random.Uniform(40));
+    input.tree = tree.get();
+    input.tree_is_complete = round % 3 != 0;
     parts_.Run(input);
     model.Merge(parts_.views);
     ASSERT_EQ(parts_.Merged(), model.Entries()) << "round " << round;
+    ExpectNames(parts_, *tree);
     parts_.ExpectSoundTowers(Parts::kTarget);
   }
 }

@@ -48,6 +48,7 @@ enum class Mutant : int {
   kChunkFreedTooEarly,        ///< chunks are freed before the merge is committed
   kChunkRetiredTwice,         ///< an empty chunk is given back once a look
   kObsoleteNotAccounted,      ///< what a merge marks obsolete stays in the counts of live bytes
+  kCopiesCountedShort,        ///< of the copies in a chunk only the first one counts as live
   kPunchedBeforeFree,         ///< pages are given back before the state says that it is free
   kHoleNotFilled,             ///< a hole is used again without asking for its pages
   kHolesNotAnnounced,         ///< an open takes holes for chunks that have their pages
@@ -230,6 +231,7 @@ enum class Mutant : int {
   kMergeOfL0NotNoted,          ///< nor is it when merges have begun to drop what hides it
   kIteratorViewNotRegistered,  ///< an iterator relies on the snapshot it was made from
   kTreeNotUpdatedByMerge,      ///< the index leads to what a merge has unlinked
+  kTreeRunSkipsOne,            ///< of neighbours that a merge has replaced the next one is left out
   kTreeEraseSkipped,           ///< the index keeps keys that are gone
   kSparseTreeNotErased,        ///< a thin index keeps an entry whose place a short one has taken
   kTreeShownIncomplete,        ///< lookups use the index before it is built

@@ -20,6 +20,7 @@
 #include "base/random.h"
 #include "index/dram_btree.h"
 #include "index/dram_skiplist.h"
+#include "index/entry_index.h"
 #include "support/environment.h"
 
 namespace braid::index {
@@ -128,6 +129,53 @@ class Arena {
     });
   }
 
+  // As a merge does: some of the keys from i on get copies of their entries, a leaf at a time.
+  void CopySome(size_t thread, size_t i, Random& random) {
+    uint64_t refs[kScanned];
+    const size_t n = tree_.ScanForward(keys_[i], true, refs, kScanned);
+    std::vector<Replacement> run;
+    for (size_t r = 0; r < n; ++r) {
+      if (random.Uniform(3) == 0) continue;
+      entries_[thread].push_back(EntryOf(refs[r]));
+      run.push_back({refs[r], reinterpret_cast<uint64_t>(&entries_[thread].back())});
+    }
+    for (size_t at = 0; at < run.size();) {
+      const size_t done =
+          tree_.ReplaceRun(EntryOf(run[at].to).key, run.data() + at, run.size() - at);
+      Require(done <= run.size() - at, "more was replaced than there was");
+      at += std::max<size_t>(done, 1);  // it has another one by now, or none
+    }
+  }
+
+  // As a merge does: what comes before each of some keys in order, with a finger.
+  void LookBefore(size_t i, Random& random) {
+    constexpr size_t kMostLeftOut = 4;
+    struct {
+      const void* leaf = nullptr;
+      uint64_t state = 0;
+    } finger;
+    for (size_t step = 0; step < 100 && i < size(); ++step, i += random.Uniform(4)) {
+      std::vector<uint64_t> announced;  // from i down
+      for (size_t back = 0; back <= std::min<size_t>(i, 40); ++back) {
+        announced.push_back(Lasting(i - back) ? Announced(i - back) : 0);
+      }
+      uint64_t refs[8];
+      const size_t n = tree_.ScanBefore(keys_[i], refs, std::size(refs), &finger);
+      size_t behind = i;
+      for (size_t r = 0; r < n; ++r) {
+        const size_t number = EntryOf(refs[r]).key_number;
+        Require(number < behind, "what comes before a key is out of order");
+        if (number >= behind) return;
+        size_t missing = 0;
+        for (size_t between = number + 1; between < behind; ++between) {
+          if (i - between < announced.size() && announced[i - between] != 0) ++missing;
+        }
+        Require(missing <= (r == 0 ? kMostLeftOut : 0), "a key is left out before another");
+        behind = number;
+      }
+    }
+  }
+
   // What a reader that begins now must at least see of a lasting key.
   uint64_t Announced(size_t i) const { return announced_[i].load(std::memory_order_acquire); }
 
@@ -233,7 +281,7 @@ void FindMany(const Map& map, const std::string_view* keys, uint64_t* refs, size
 template <class Map>
 void OneOperation(Arena<Map>& arena, Random& random, size_t thread) {
   const size_t i = random.Uniform(arena.size());
-  switch (random.Uniform(12)) {
+  switch (random.Uniform(14)) {
     case 0:
       arena.Scan(i, false, 3);
       break;
@@ -268,7 +316,13 @@ void OneOperation(Arena<Map>& arena, Random& random, size_t thread) {
       break;
     }
     case 6:
-    case 7: {
+      if constexpr (requires { arena.tree().TakeRetired(); }) arena.CopySome(thread, i, random);
+      break;
+    case 7:
+      if constexpr (requires { arena.tree().TakeRetired(); }) arena.LookBefore(i, random);
+      break;
+    case 8:
+    case 9: {
       const uint64_t least = arena.Lasting(i) ? arena.Announced(i) : 0;
       arena.CheckFound(i, arena.tree().Find(arena.key(i)), least);
       break;

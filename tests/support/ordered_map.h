@@ -100,7 +100,7 @@ class Harness {
         for (size_t i = 0; i < n; ++i, ++down) ASSERT_EQ(refs[i], down->second);
       }
     }
-    if constexpr (requires { tree_.ScanBefore(key, refs, 64); }) CheckScanBefore(key);
+    if constexpr (requires { tree_.ScanBefore(key, refs, 64, &finger_); }) CheckScanBefore(key);
   }
 
   // All keys before `key`, the nearest first, but for some of the nearest.
@@ -108,7 +108,8 @@ class Harness {
     constexpr ptrdiff_t kMostLeftOut = 4;
     uint64_t refs[64];
     for (const size_t cap : {size_t{1}, size_t{8}, size_t{64}}) {
-      const size_t n = tree_.ScanBefore(key, refs, cap);
+      // The second of each two has it, often of another state or of a key further on.
+      const size_t n = tree_.ScanBefore(key, refs, cap, &finger_);
       ASSERT_LE(n, cap);
       const auto nearest = std::make_reverse_iterator(model_.lower_bound(key));
       auto down = nearest;
@@ -162,6 +163,11 @@ class Harness {
 
  private:
   std::deque<Entry> entries_;
+  struct Finger {
+    const void* leaf = nullptr;
+    uint64_t state = 0;
+  };
+  mutable Finger finger_;
   Map tree_;
   std::map<std::string, uint64_t> model_;
 };
