@@ -14,8 +14,7 @@
 namespace braid::compaction {
 
 namespace {
-/// Entries that are counted side by side, and how much of each is asked for ahead.
-constexpr size_t kRound = 16;
+/// What is asked for ahead of an entry.
 constexpr uint64_t kEntryFront = 64;
 /// Chunks counted between two looks for a merge that waits.
 constexpr size_t kCountSlice = 8;
@@ -26,77 +25,71 @@ ChunkSurvey SpaceAccounts::Survey(double live_ratio) const {
   return SurveyChunks(pool_, *store_.usage, versions.record(), live_ratio);
 }
 
-/// In rounds: the entries of the next but one are asked for, then the buckets of the next one in
-/// the lookup cache, then one is counted. Apart, since a count is a locked instruction: with one
-/// between them buckets are not fetched side by side.
-void SpaceAccounts::Died(const std::vector<uint64_t>& entries) {
-  std::array<std::array<uint64_t, kRound>, 2> hashes{};
-  const auto ask_buckets = [&](size_t begin) {
-    if (store_.lookup_cache == nullptr) return;
-    std::array<uint64_t, kRound>& of_round = hashes[begin / kRound % 2];
-    for (size_t i = begin; i < std::min(begin + kRound, entries.size()); ++i) {
-      const format::EntryHeader* entry = pool_.EntryAt(entries[i]);
-      of_round[i - begin] = entry == nullptr ? 0 : base::Hash64(entry->key());
-    }
-    for (const uint64_t hash : of_round) store_.lookup_cache->Prefetch(hash);
-  };
-  AskFor(entries, 0);
-  AskFor(entries, kRound);
-  ask_buckets(0);
-  space::Retired retired;
-  for (size_t begin = 0; begin < entries.size(); begin += kRound) {
-    AskFor(entries, begin + 2 * kRound);
-    ask_buckets(begin + kRound);
-    const std::array<uint64_t, kRound>& of_round = hashes[begin / kRound % 2];
-    for (size_t i = begin; i < std::min(begin + kRound, entries.size()); ++i) {
-      const uint64_t offset = entries[i];
-      const format::EntryHeader* entry = pool_.EntryAt(offset);
-      if (entry == nullptr) continue;
-      if (store_.lookup_cache != nullptr) TakeFromLookupCache(*entry, of_round[i - begin], offset);
-      store_.usage->Remove(pool_.ChunkOf(offset), entry->size());
-      if (const uint64_t extent = pool_.ExtentOf(offset); extent != 0) {
-        retired.extents.push_back(extent);
-      }
+/// The hashes of the keys of a round's entries, whose buckets of the lookup cache are asked for one
+/// behind the other: a count is a locked instruction, and with one between them they are not
+/// fetched side by side.
+template <class OffsetAt>
+SpaceAccounts::Round SpaceAccounts::AskBuckets(const OffsetAt& offset_at, size_t begin,
+                                               size_t end) const {
+  Round hashes{};
+  if (store_.lookup_cache == nullptr) return hashes;
+  for (size_t i = begin; i < end; ++i) {
+    const format::EntryHeader* entry = pool_.EntryAt(offset_at(i));
+    if (entry != nullptr) hashes[i - begin] = base::Hash64(entry->key());
+  }
+  for (size_t i = begin; i < end; ++i) store_.lookup_cache->Prefetch(hashes[i - begin]);
+  return hashes;
+}
+
+template <class OffsetAt>
+void SpaceAccounts::AskEntries(const OffsetAt& offset_at, size_t begin, size_t end) const {
+  for (size_t i = begin; i < end; ++i) {
+    base::PrefetchRange(pool_.At(offset_at(i)), kEntryFront);
+  }
+}
+
+/// The entries of the next round but one, the buckets of the next round, and the counts of one.
+template <class OffsetAt, class Take>
+void SpaceAccounts::InRounds(size_t count, const OffsetAt& offset_at, const Take& take) const {
+  const auto up_to = [count](size_t end) { return std::min(count, end); };
+  AskEntries(offset_at, 0, up_to(2 * kRound));
+  Round next = AskBuckets(offset_at, 0, up_to(kRound));
+  for (size_t begin = 0; begin < count; begin += kRound) {
+    const Round hashes = next;
+    AskEntries(offset_at, up_to(begin + 2 * kRound), up_to(begin + 3 * kRound));
+    next = AskBuckets(offset_at, up_to(begin + kRound), up_to(begin + 2 * kRound));
+    for (size_t i = begin; i < up_to(begin + kRound); ++i) {
+      const format::EntryHeader* entry = pool_.EntryAt(offset_at(i));
+      if (entry != nullptr) take(i, *entry, hashes[i - begin]);
     }
   }
+}
+
+void SpaceAccounts::Died(const std::vector<uint64_t>& entries) {
+  space::Retired retired;
+  const auto offset_at = [&](size_t i) { return entries[i]; };
+  InRounds(entries.size(), offset_at,
+           [&](size_t i, const format::EntryHeader& entry, uint64_t hash) {
+             const uint64_t offset = entries[i];
+             if (store_.lookup_cache != nullptr) TakeFromLookupCache(entry, hash, offset);
+             store_.usage->Remove(pool_.ChunkOf(offset), entry.size());
+             if (const uint64_t extent = pool_.ExtentOf(offset); extent != 0) {
+               retired.extents.push_back(extent);
+             }
+           });
   if (!retired.extents.empty()) store_.reclaimer->Retire(std::move(retired));
 }
 
-/// A round of them, as far as there are so many.
-void SpaceAccounts::AskFor(const std::vector<uint64_t>& entries, size_t begin) const {
-  for (size_t i = begin; i < std::min(begin + kRound, entries.size()); ++i) {
-    base::PrefetchRange(pool_.At(entries[i]), kEntryFront);
-  }
-}
-
-/// In their buckets of the lookup cache, too. In rounds, as above.
+/// In their buckets of the lookup cache, too.
 void SpaceAccounts::Moved(const index::Replacement* moved, size_t count) {
   BRAID_DCHECK(moved != nullptr && count != 0);
-  std::array<uint64_t, kRound> hashes{};
-  const auto ask = [&](size_t from) {
-    for (size_t i = from; i < std::min(count, from + kRound); ++i) {
-      base::PrefetchRange(pool_.At(moved[i].from), kEntryFront);
-    }
-  };
-  ask(0);
-  for (size_t begin = 0; begin < count; begin += kRound) {
-    ask(begin + kRound);
-    const size_t end = std::min(count, begin + kRound);
-    for (size_t i = begin; i < end && store_.lookup_cache != nullptr; ++i) {
-      const format::EntryHeader* entry = pool_.EntryAt(moved[i].from);
-      hashes[i - begin] = entry == nullptr ? 0 : base::Hash64(entry->key());
-    }
+  const auto offset_at = [&](size_t i) { return moved[i].from; };
+  InRounds(count, offset_at, [&](size_t i, const format::EntryHeader& entry, uint64_t hash) {
+    store_.usage->Remove(pool_.ChunkOf(moved[i].from), entry.size());
     if (store_.lookup_cache != nullptr) {
-      for (const uint64_t hash : hashes) store_.lookup_cache->Prefetch(hash);
+      store_.lookup_cache->Replace(hash, moved[i].from, moved[i].to);
     }
-    for (size_t i = begin; i < end; ++i) {
-      const format::EntryHeader* entry = pool_.EntryAt(moved[i].from);
-      if (entry == nullptr) continue;
-      store_.usage->Remove(pool_.ChunkOf(moved[i].from), entry->size());
-      if (store_.lookup_cache == nullptr) continue;
-      store_.lookup_cache->Replace(hashes[i - begin], moved[i].from, moved[i].to);
-    }
-  }
+  });
 }
 
 /// `entry`, at `offset`, is obsolete. If it is the original of a copy, the copy takes its place.

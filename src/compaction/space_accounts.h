@@ -8,6 +8,7 @@
 // Persistence: none; each open derives it again from the entries' marks.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <unordered_set>
@@ -62,7 +63,16 @@ class SpaceAccounts {
   void Fill(Statistics* statistics) const;
 
  private:
-  void AskFor(const std::vector<uint64_t>& entries, size_t begin) const;
+  /// Entries whose misses are under way side by side, or their keys' hashes.
+  static constexpr size_t kRound = 16;
+  using Round = std::array<uint64_t, kRound>;
+
+  template <class OffsetAt>
+  Round AskBuckets(const OffsetAt& offset_at, size_t begin, size_t end) const;
+  template <class OffsetAt>
+  void AskEntries(const OffsetAt& offset_at, size_t begin, size_t end) const;
+  template <class OffsetAt, class Take>
+  void InRounds(size_t count, const OffsetAt& offset_at, const Take& take) const;
   void TakeFromLookupCache(const format::EntryHeader& entry, uint64_t hash, uint64_t offset);
 
   const Store store_;

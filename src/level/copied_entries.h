@@ -6,9 +6,7 @@
 // Invariants:
 //   1. A copy stands alone: its write was whole long ago.
 //   2. Copies stay in the region of their originals.
-//   3. Between calls, a chunk of a list that is not closed counts its first copy at least: nobody
-//      takes it for empty. When a list is closed all of its copies are counted.
-//   4. An entry that stays where it is has readers: its links are stored by Close, and not before.
+//   3. An entry that stays where it is has readers: its links are stored by Close, and not before.
 // Persistence: nothing is committed here. Copies lie in chunks that an open frees unless the
 // manifest knows of their table; they, links and heads are durable when Close
 // returns, except for links of entries that stay, which the caller's next fence makes so.
@@ -59,9 +57,9 @@ class CopiedEntries {
       log_.Publish(*pending, sequence, format::kFirstOfUnit, 0);
     }
     list_->Append(pending->offset, pending->height);
-    Count(pool_->ChunkOf(pending->offset),
-          format::EntryHeader::EntryBytes(pending->key.size(), pending->stored_value().size(),
-                                          pending->height));
+    usage_->Add(pool_->ChunkOf(pending->offset),
+                format::EntryHeader::EntryBytes(pending->key.size(), pending->stored_value().size(),
+                                                pending->height));
     return pending->offset;
   }
   /// Links an entry that stays where it is behind what came before.
@@ -75,18 +73,14 @@ class CopiedEntries {
   }
   size_t chunks() const { return log_.chunks().size(); }
   /// Ends the list and writes its heads.
-  void Close(uint64_t head_offset) {
-    EndCount();
-    list_->Close(head_offset);
-  }
+  void Close(uint64_t head_offset) { list_->Close(head_offset); }
   /// The same, and what is added from here on is of another list, in the same chunks.
   void CloseList(uint64_t head_offset) {
-    Close(head_offset);
+    list_->Close(head_offset);
     list_.emplace(pool_, is_staged_ ? &staged_ : nullptr);
   }
   /// Frees the chunks of all copies. Nothing may be added afterwards.
   void GiveBack() {
-    counted_bytes_ = 0;
     for (const uint64_t chunk : log_.chunks()) {
       BRAID_DCHECK(pool_->StateOf(chunk).kind() == kind_);  // never the originals'
       usage_->Set(chunk, 0);
@@ -95,22 +89,6 @@ class CopiedEntries {
   }
 
  private:
-  /// Live bytes of a chunk: the first entry at once, so that it does not look empty, the others
-  /// when the next one begins, with one locked instruction.
-  void Count(uint64_t chunk, uint64_t bytes) {
-    if (chunk == counted_chunk_) {
-      counted_bytes_ += bytes;
-      return;
-    }
-    EndCount();
-    usage_->Add(chunk, bytes);
-    counted_chunk_ = chunk;
-  }
-  void EndCount() {
-    if (counted_bytes_ != 0) usage_->Add(counted_chunk_, counted_bytes_);
-    counted_bytes_ = 0;
-    counted_chunk_ = kNoChunk;
-  }
   void Stage(const log::PendingEntry& pending, uint64_t sequence) {
     log::IndexUnifiedLog::HeaderImage header;
     const size_t bytes = log_.MakeHeader(pending, sequence, format::kFirstOfUnit, 0, &header);
@@ -133,9 +111,6 @@ class CopiedEntries {
   std::optional<CopiedList> list_;  // always one
   base::MemoryCharge charge_;       // for links that are stored later
   uint64_t random_;
-  static constexpr uint64_t kNoChunk = ~0ull;
-  uint64_t counted_chunk_ = kNoChunk;  // the last one whose entries are counted
-  uint64_t counted_bytes_ = 0;         // of those in it: not yet in usage_
 };
 
 }  // namespace braid::level

@@ -67,7 +67,8 @@ class MergePlaces {
     return places_[i * fingers_.size() + PredAt(strand, layer)];
   }
   /// What the bottom links behind slice i's place led to when it was found: checked entries, of
-  /// those of its key and the next one the first ones.
+  /// those of its key and the next one the first ones. Once a batch was stored they are not checked
+  /// any more.
   struct Behind {
     struct Step {
       uint64_t link;

@@ -48,7 +48,6 @@ enum class Mutant : int {
   kChunkFreedTooEarly,        ///< chunks are freed before the merge is committed
   kChunkRetiredTwice,         ///< an empty chunk is given back once a look
   kObsoleteNotAccounted,      ///< what a merge marks obsolete stays in the counts of live bytes
-  kCopiesCountedShort,        ///< of the copies in a chunk only the first one counts as live
   kPunchedBeforeFree,         ///< pages are given back before the state says that it is free
   kHoleNotFilled,             ///< a hole is used again without asking for its pages
   kHolesNotAnnounced,         ///< an open takes holes for chunks that have their pages

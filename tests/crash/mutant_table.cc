@@ -46,7 +46,6 @@ constexpr Row<Mutant> kTable[] = {
     {Mutant::kChunkRetiredTwice, "chunk free", "reuse", nullptr,
      "braid_unit_tests CollectionTest.*"},
     {Mutant::kObsoleteNotAccounted, "chunk free", "leak", "Overwrite"},
-    {Mutant::kCopiesCountedShort, "chunk free", "leak", "Overwrite"},
     {Mutant::kPunchedBeforeFree, "holes", "order", "Overwrite"},
     {Mutant::kHoleNotFilled, "holes", "full pool", "Comparator"},
     {Mutant::kHolesNotAnnounced, "holes", "repeat", "Versions"},

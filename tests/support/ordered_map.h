@@ -108,7 +108,7 @@ class Harness {
     constexpr ptrdiff_t kMostLeftOut = 4;
     uint64_t refs[64];
     for (const size_t cap : {size_t{1}, size_t{8}, size_t{64}}) {
-      // The second of each two has it, often of another state or of a key further on.
+      // With the finger of the search before, often in another leaf, or one that has changed.
       const size_t n = tree_.ScanBefore(key, refs, cap, &finger_);
       ASSERT_LE(n, cap);
       const auto nearest = std::make_reverse_iterator(model_.lower_bound(key));
