@@ -25,6 +25,9 @@ endif()
 # lookup would pay a table-driven CRC a hop. Newer instructions (clwb) are detected at run time.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   add_compile_options(-march=x86-64-v2)
+  # The one file for newer processors; it is called only where there is one.
+  set_source_files_properties("${PROJECT_SOURCE_DIR}/src/base/hash_avx2.cc"
+    PROPERTIES COMPILE_OPTIONS -mavx2 SKIP_UNITY_BUILD_INCLUSION ON)
 endif()
 
 # Our symbols are not meant to be replaced at load time, and the compiler may inline across them.

@@ -19,10 +19,18 @@
 
 namespace braid::base {
 
+namespace internal {
+/// XXH3 of more bytes than this is a loop over vectors, which pays for the widest that there are.
+inline constexpr size_t kLongHash = XXH3_MIDSIZE_MAX;
+uint64_t HashLong(const void* bytes, size_t n) noexcept;
+}  // namespace internal
+
 /// XXH3, 64 bits.
-inline uint64_t Hash64(const void* bytes, size_t n) noexcept { return XXH3_64bits(bytes, n); }
+inline uint64_t Hash64(const void* bytes, size_t n) noexcept {
+  return n <= internal::kLongHash ? XXH3_64bits(bytes, n) : internal::HashLong(bytes, n);
+}
 inline uint64_t Hash64(std::string_view bytes) noexcept {
-  return XXH3_64bits(bytes.data(), bytes.size());
+  return Hash64(bytes.data(), bytes.size());
 }
 
 /// Folds `word` into `state`: 64 x 64 -> 128 bit product, halves xor-ed. Not invertible by a single

@@ -39,9 +39,15 @@ LookupResult LookupCache::Judge(uint64_t word, const index::LookupKey& key,
                                 const index::ReadView& view) const noexcept {
   const uint64_t offset = word & format::kOffsetMask;
   if (word <= kEmptied || word != WordOf(key.hash, offset)) return {};
+  // All of it side by side: header, key and value are read one after the other.
+  base::PrefetchRange(pool_->At(offset), likely_bytes_.load(std::memory_order_relaxed));
   const EntryHeader* entry = pool_->EntryAt(offset);
   if (entry == nullptr || entry->key() != key.key) return {};
   if (!index::KeyIsIntact(*pool_, *entry, offset, key.hash)) return {};
+  if (IsSampled(key.hash)) {
+    // Relaxed: a hint.
+    likely_bytes_.store(std::min(entry->size(), kMaxFetched), std::memory_order_relaxed);
+  }
   if (entry->state() != format::kStateLive) return {};
   if (!view.Sees(*entry)) return {};
   return LookupResult::Of(*entry, offset);

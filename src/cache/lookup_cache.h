@@ -111,8 +111,13 @@ class LookupCache {
     BRAID_DCHECK(offset <= format::kOffsetMask);  // the rest of the word is the hash's
     return hash << 48 | offset;
   }
+  /// One key in 64, by bits that choose neither bucket nor fingerprint.
+  static bool IsSampled(uint64_t hash) noexcept { return ((hash >> 20) & 63) == 0; }
   index::LookupResult Judge(uint64_t word, const index::LookupKey& key,
                             const index::ReadView& view) const noexcept;
+
+  /// What is fetched of an entry, at most; the hardware goes on behind that.
+  static constexpr uint64_t kMaxFetched = 1152;
 
   const pool::PmemPool* pool_;
   uint64_t count_;
@@ -120,6 +125,8 @@ class LookupCache {
   std::atomic<uint64_t> complete_{0};  // knows all; a number that each Clear makes a new one of
   uint64_t completions_ = 0;           // the thread that merges
   alignas(64) std::atomic<uint64_t> entries_{0};
+  // That an entry takes, as one of those found lately did.
+  alignas(64) mutable std::atomic<uint64_t> likely_bytes_{64};
   mutable base::Counters<Counter, 3> counters_;
 };
 

@@ -11,6 +11,7 @@
 // Persistence: none; the commit functor makes entries durable, and recovery inserts them again.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -77,12 +78,25 @@ class EntryIndex : public base::MemoryUser {
   /// The number of keys; exact when no operation is under way.
   virtual size_t size() const = 0;
 
+  /// A hint: what the last cursor took an entry for.
+  uint64_t likely_entry_bytes() const noexcept {
+    return likely_entry_bytes_.load(std::memory_order_relaxed);
+  }
+  void ExpectEntries(uint64_t bytes) const noexcept {
+    // Mostly they are alike, and the line stays where it is.
+    if (bytes == likely_entry_bytes()) return;
+    likely_entry_bytes_.store(bytes, std::memory_order_relaxed);
+  }
+
   /// Bytes of memory_bytes() that hold something; what is left of it is for keys to come.
   virtual size_t used_bytes() const = 0;
   /// Makes the room of nodes that erasures have emptied usable again, where it is `least` bytes or
   /// more. Waits for a grace period: all that read this index must do so inside an EpochGuard, or
   /// on the calling thread, which is in none.
   virtual void ReclaimNodes(size_t least) noexcept = 0;
+
+ private:
+  mutable std::atomic<uint64_t> likely_entry_bytes_{128};
 };
 
 /// An empty index over entries of `pool`, which counts it (PmemPool::memory_users).

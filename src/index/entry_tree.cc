@@ -100,8 +100,18 @@ namespace {
 class TreeCursor final : public Cursor {
  public:
   TreeCursor(const pool::PmemPool* pool, std::shared_ptr<const EntryIndex> tree,
-             const ReadView& view)
-      : pool_(pool), tree_(std::move(tree)), view_(view) {}
+             const ReadView& view, std::atomic<uint64_t>* passed)
+      : pool_(pool),
+        tree_(std::move(tree)),
+        view_(view),
+        passed_(passed),
+        likely_bytes_(tree_->likely_entry_bytes()) {}
+  TreeCursor(const TreeCursor&) = delete;
+  TreeCursor& operator=(const TreeCursor&) = delete;
+  ~TreeCursor() override {
+    TellPassed();
+    tree_->ExpectEntries(likely_bytes_);
+  }
 
   void ExpectShare(double share) override {
     BRAID_DCHECK(share >= 0 && share <= 1 && !Valid());
@@ -123,7 +133,7 @@ class TreeCursor final : public Cursor {
   void Prev() override { Step(false); }
   size_t Run(bool forward, CursorItem* out, size_t cap) override {
     BRAID_DCHECK(Valid());
-    ahead_ = std::min(2 * ahead_, kAhead);
+    ahead_ = AheadOf(std::min(2 * ahead_, kAhead));
     for (size_t n = 0;;) {
       if (forward == forward_) n += RunOfNewest(out + n, cap - n);
       if (n == cap) return n;
@@ -147,11 +157,29 @@ class TreeCursor final : public Cursor {
   static constexpr size_t kLeastAhead = 3;
   static_assert(kLeastAhead < kLeastCopy && kAhead < kFirstCopy);
   /// What is fetched of one entry, at most; the hardware goes on behind that.
-  static constexpr uint64_t kMaxFetched = 512;
+  static constexpr uint64_t kMaxFetched = 1152;
+  /// Of large entries so many together, so that none is gone when its turn comes.
+  static constexpr uint64_t kMaxBytesAhead = 96 * 64;
+  /// Behind an entry: who compares or copies its value loads a vector, which ends there.
+  static constexpr uint64_t kVectorBytes = 32;
+
+  void TellPassed() {
+    BRAID_DCHECK(position_ <= count_);
+    // Relaxed: a statistic, ordered with nothing.
+    if (passed_ != nullptr && position_ != 0) {
+      passed_->fetch_add(position_, std::memory_order_relaxed);
+    }
+  }
+
+  /// `entries`, or as many as are not too many bytes.
+  size_t AheadOf(size_t entries) const {
+    return std::clamp(kMaxBytesAhead / likely_bytes_, kLeastAhead, std::max(entries, kLeastAhead));
+  }
 
   void Begin(bool forward) {
+    TellPassed();
     forward_ = forward;
-    ahead_ = first_ahead_;
+    ahead_ = AheadOf(first_ahead_);
     copy_ = first_copy_;
   }
 
@@ -188,9 +216,9 @@ class TreeCursor final : public Cursor {
 
   /// The lines of an entry that is as large as the one before. Neighbours share lines.
   void Fetch(uint64_t offset) {
-    const uint64_t end = offset + likely_bytes_;
+    const uint64_t end = offset + likely_bytes_ + kVectorBytes;
     uint64_t line = offset & ~63ull;
-    if (line == fetched_line_) line += 64;
+    if (fetched_line_ - line <= 64) line = fetched_line_ + 64;
     for (; line < end; line += 64) base::Prefetch(pool_->At(line));
     fetched_line_ = line - 64;
   }
@@ -213,6 +241,7 @@ class TreeCursor final : public Cursor {
     BRAID_DCHECK(count_ != 0 && position_ <= count_ && count_ - position_ <= kAhead);
     BRAID_DCHECK(position_ <= fetched_ && fetched_ <= count_);
     const uint64_t last = refs_[count_ - 1];
+    TellPassed();
     std::copy(refs_ + position_, refs_ + count_, refs_);
     count_ -= position_;
     fetched_ -= position_;
@@ -261,15 +290,15 @@ class TreeCursor final : public Cursor {
     // As SettleFrom: where fewer are left, more is copied first.
     const size_t left = at_end_ ? count_ : count_ - std::min(count_, ahead_);
     const size_t steps = std::min(cap, left - std::min(left, position_ + 1));
-    for (const size_t end = std::min(fetched_ + steps, count_); fetched_ < end; ++fetched_) {
-      Fetch(refs_[fetched_]);
-    }
+    const size_t fetch_end = std::min(fetched_ + steps, count_);
     // Neighbours mostly lie in one chunk; what it holds does not change in an epoch.
     const uint64_t chunk_bytes = pool_->chunk_bytes();
     uint64_t chunk = pool_->OffsetOf(item_.entry) & ~(chunk_bytes - 1);
     const uint64_t* refs = refs_ + position_ + 1;
     size_t n = 0;
     for (; n < steps; ++n) {
+      // One after the other: of many at once most would be dropped.
+      if (fetched_ < fetch_end) Fetch(refs_[fetched_++]);
       if (refs[n] - chunk >= chunk_bytes) [[unlikely]] {
         if (pool_->EntryAt(refs[n]) == nullptr) break;
         chunk = refs[n] & ~(chunk_bytes - 1);
@@ -304,6 +333,7 @@ class TreeCursor final : public Cursor {
   const pool::PmemPool* pool_;
   std::shared_ptr<const EntryIndex> tree_;
   ReadView view_;
+  std::atomic<uint64_t>* const passed_;  // may be null
   uint64_t refs_[kCopy + kAhead];
   uint64_t last_copied_ = 0;  // by the copy before the last; 0: there was none
   size_t count_ = 0;
@@ -315,7 +345,7 @@ class TreeCursor final : public Cursor {
   size_t copy_ = kFirstCopy;
   bool at_end_ = true;  // nothing comes behind refs_
   bool forward_ = true;
-  uint64_t likely_bytes_ = 128;
+  uint64_t likely_bytes_;
   uint64_t fetched_line_ = 0;  // the last one
   CursorItem item_{};
   Status status_;
@@ -324,9 +354,9 @@ class TreeCursor final : public Cursor {
 }  // namespace
 
 std::unique_ptr<Cursor> NewTreeCursor(const pool::PmemPool* pool,
-                                      std::shared_ptr<const EntryIndex> tree,
-                                      const ReadView& view) {
-  return std::make_unique<TreeCursor>(pool, std::move(tree), view);
+                                      std::shared_ptr<const EntryIndex> tree, const ReadView& view,
+                                      std::atomic<uint64_t>* passed) {
+  return std::make_unique<TreeCursor>(pool, std::move(tree), view, passed);
 }
 
 }  // namespace braid::index

@@ -55,9 +55,11 @@ LookupResult LookupInTree(const pool::PmemPool& pool, const EntryIndex& tree, co
 void LookupManyInTree(const pool::PmemPool& pool, const EntryIndex& tree, const LookupKey* keys,
                       size_t n, const ReadView& view, LookupResult* out) noexcept;
 
-/// A cursor over such a tree. `owner` keeps the tree alive.
+/// A cursor over such a tree. `passed` (may be null; it outlives the cursor) grows by the keys that
+/// it has passed, some at a time, the last of them when it is destroyed.
 std::unique_ptr<Cursor> NewTreeCursor(const pool::PmemPool* pool,
-                                      std::shared_ptr<const EntryIndex> tree, const ReadView& view);
+                                      std::shared_ptr<const EntryIndex> tree, const ReadView& view,
+                                      std::atomic<uint64_t>* passed = nullptr);
 
 /// True when the header and key of `entry` match their check; `hash` is that of its key.
 inline bool KeyIsIntact(const pool::PmemPool& pool, const format::EntryHeader& entry,

@@ -29,6 +29,21 @@ size_t StepsOf(const std::array<uint8_t, n>& runs, size_t i) {
   return runs[std::min(i, n - 1)];
 }
 
+/// Runs of larger entries are shorter: so many bytes, and two entries at least. What is fetched
+/// ahead of a longer one is dropped, or has left the nearest cache, before its value is read
+/// (docs/internals/decisions/0074).
+constexpr uint64_t kLargeEntry = 256;
+constexpr uint64_t kBytesOfLarge = 2048;
+constexpr size_t kFewestOfLarge = 2;
+
+/// Of entries such as `item`, at most `steps`.
+size_t RunOf(const CursorItem& item, size_t steps) {
+  const uint64_t bytes = item.key.size() + item.value.size();
+  if (bytes <= kLargeEntry) [[likely]]
+    return steps;
+  return std::min(steps, std::max(kBytesOfLarge / bytes, kFewestOfLarge));
+}
+
 /// Deleted keys that a batch which has something to show passes on its way to more.
 constexpr size_t kPassedInBatch = 16;
 }  // namespace
@@ -165,9 +180,10 @@ void MergingIterator::CheckEnd(const Head& head) {
 /// To what the cursor comes to next. False at its end.
 bool MergingIterator::Advance(Head* head) {
   if (++head->at < head->count) return true;
-  head->at = 0;
-  const size_t steps =
+  const size_t most =
       order_.size() == 1 ? StepsOf(kRuns, head->runs) : StepsOf(kSharedRuns, head->runs);
+  const size_t steps = RunOf(head->run[head->count - 1], most);
+  head->at = 0;
   ++head->runs;
   // It is not valid any more when the run before was cut short.
   head->count = head->cursor->Valid() ? head->cursor->Run(forward_, head->run.data(), steps) : 0;
@@ -207,7 +223,7 @@ bool MergingIterator::RunOn() {
   CursorItem* const run = batch() + count_;
   // Of deletes it takes many to fill a batch: what was read so far, not what is missing, says how
   // far.
-  const size_t steps = std::min(StepsOf(kRuns, head.runs++), kRun - count_);
+  const size_t steps = RunOf(head.item(), std::min(StepsOf(kRuns, head.runs++), kRun - count_));
   const size_t n = head.cursor->Valid() ? head.cursor->Run(forward_, run, steps) : 0;
   BRAID_DCHECK(steps > 0 && n <= steps);
   if (n == 0) {
@@ -232,7 +248,8 @@ bool MergingIterator::RunOn() {
 /// they come to then.
 void MergingIterator::MergeBatch() {
   at_ = count_ = 0;
-  const size_t cap = batches_ == 0 ? 1 : StepsOf(kRuns, batches_ - 1);
+  size_t cap = batches_ == 0 ? 1 : StepsOf(kRuns, batches_ - 1);
+  if (!order_.empty()) cap = RunOf(order_.front().item(), cap);
   ++batches_;
   const uint64_t passed = passed_;
   while (count_ < cap) {

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/no_throw.h"
 #include "base/resources.h"
+#include "lsm/early_flush.h"
 #include "media/memory_blocks.h"
 
 namespace braid::lsm {
@@ -20,6 +21,10 @@ using std::chrono::milliseconds;
 /// Longer than it takes a store to be reclustered once it rests (Scheduler::IsAtRest).
 constexpr uint64_t kRestNanos = 2'000'000'000;
 
+/// What is written no more is flushed early, before the store rests.
+constexpr uint64_t kStillNanos = 1'000'000'000;
+static_assert(kStillNanos < kRestNanos);
+
 }  // namespace
 
 base::Workers::Next Scheduler::BackgroundJob::Run() noexcept {
@@ -27,7 +32,7 @@ base::Workers::Next Scheduler::BackgroundJob::Run() noexcept {
     rests_ = false;
     BRAID_DCHECK(scheduler_->store_.jobs_asleep.load() > 0);  // this one is counted
     scheduler_->store_.jobs_asleep.fetch_sub(1);
-    since_ = 0;
+    since_ = still_nanos_ = 0;
   }
   Next next = Next::After(milliseconds(50));  // where a step fails that is not guarded itself
   base::IgnoreExceptions([&] { next = Step(); });
@@ -44,7 +49,7 @@ bool Scheduler::BackgroundJob::HasRested(bool idle) {
   const bool still = idle && writes == writes_;
   writes_ = writes;
   if (!still) {
-    since_ = 0;
+    since_ = still_nanos_ = 0;
     return false;
   }
   const uint64_t now = NowNanos();
@@ -52,7 +57,8 @@ bool Scheduler::BackgroundJob::HasRested(bool idle) {
   // A clock that goes back restarts the rest.
   if (now < since_) since_ = now;
   BRAID_DCHECK(since_ != 0 && since_ <= now);
-  return now - since_ >= kRestNanos;
+  still_nanos_ = now - since_;
+  return still_nanos_ >= kRestNanos;
 }
 
 base::Workers::Next Scheduler::BackgroundJob::Pause(base::FunctionRef<bool()> is_idle,
@@ -72,11 +78,17 @@ base::Workers::Next Scheduler::FlushWork::Step() {
   if (const auto wait = scheduler().store_.limit.Wait(); wait.count() != 0) {
     return Next::After(wait);
   }
+  base::IgnoreExceptions([&] {
+    const memtable::MemTable* const due =
+        MemTableToFlushEarly(scheduler().store_, still_nanos() >= kStillNanos);
+    // Another may have taken its place since, at the same address, too: no harm is done then.
+    if (due != nullptr) scheduler().SwitchMemTable(due);
+  });
   if (scheduler().RunStep(&Scheduler::FlushOldest)) {
     scheduler().Wake();
     return Next::Now();
   }
-  return Pause([this] { return !scheduler().store_.versions.AnyImmutable(); }, milliseconds(50));
+  return Pause([this] { return !scheduler().store_.versions.AnyImmutable(); }, milliseconds(10));
 }
 
 base::Workers::Next Scheduler::CompactionWork::Step() {

@@ -32,6 +32,9 @@ class Scheduler::BackgroundJob : public base::Workers::Job {
   Next Pause(base::FunctionRef<bool()> is_idle, std::chrono::milliseconds look_again,
              const void* word = nullptr, uint32_t seen = 0);
 
+  /// Nothing was written or done for so long, nor left to be done. Nanoseconds, at the last pause.
+  uint64_t still_nanos() const noexcept { return still_nanos_; }
+
   Scheduler& scheduler() const noexcept { return *scheduler_; }
 
  private:
@@ -41,6 +44,7 @@ class Scheduler::BackgroundJob : public base::Workers::Job {
   bool rests_ = false;   // counted in asleep_
   uint64_t writes_ = 0;  // when the last step ended
   uint64_t since_ = 0;   // when the store came to rest; 0: it has not
+  uint64_t still_nanos_ = 0;
 };
 
 /// Turns immutable memtables into tables.

@@ -44,7 +44,7 @@ class DramMemTable final : public MemTable {
     index::LookupManyInTree(pool_, *tree_, keys, n, view, out);
   }
   std::unique_ptr<index::Cursor> NewCursor(const index::ReadView& view) const override {
-    return index::NewTreeCursor(&pool_, tree_, view);
+    return index::NewTreeCursor(&pool_, tree_, view, passed_count());
   }
   FlushSource flush_source() const override {
     return {tree_, log_.kind() == format::ChunkKind::kWriteAhead};

@@ -80,6 +80,8 @@ class MemTable : public index::SortedRun {
   uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
   uint64_t entries() const noexcept final { return entries_.load(std::memory_order_relaxed); }
   State state() const noexcept { return state_.load(std::memory_order_acquire); }
+  /// Keys that iterators have passed in it, where the kind of memtable counts them.
+  uint64_t passed() const noexcept { return passed_.load(std::memory_order_relaxed); }
 
   /// It takes no more writes, from before a newer memtable is shown.
   void Freeze() noexcept;
@@ -105,6 +107,8 @@ class MemTable : public index::SortedRun {
     bytes_.fetch_add(bytes, std::memory_order_relaxed);
     entries_.fetch_add(entries, std::memory_order_relaxed);
   }
+  /// For cursors over it.
+  std::atomic<uint64_t>* passed_count() const noexcept { return &passed_; }
 
  private:
   const uint64_t id_;
@@ -112,6 +116,7 @@ class MemTable : public index::SortedRun {
   std::atomic<uint64_t> entries_{0};
   std::atomic<State> state_{State::kMutable};
   std::atomic<bool> is_frozen_{false};
+  alignas(64) mutable std::atomic<uint64_t> passed_{0};  // not on the line of what writers count
 };
 
 }  // namespace braid::memtable
