@@ -46,7 +46,7 @@ LookupResult LookupCache::Judge(uint64_t word, const index::LookupKey& key,
   if (!index::KeyIsIntact(*pool_, *entry, offset, key.hash)) return {};
   if (IsSampled(key.hash)) {
     // Relaxed: a hint.
-    likely_bytes_.store(std::min(entry->size(), kMaxFetched), std::memory_order_relaxed);
+    likely_bytes_.store(std::min(entry->size(), index::kMostFetched), std::memory_order_relaxed);
   }
   if (entry->state() != format::kStateLive) return {};
   if (!view.Sees(*entry)) return {};

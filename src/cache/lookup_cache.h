@@ -116,16 +116,13 @@ class LookupCache {
   index::LookupResult Judge(uint64_t word, const index::LookupKey& key,
                             const index::ReadView& view) const noexcept;
 
-  /// What is fetched of an entry, at most; the hardware goes on behind that.
-  static constexpr uint64_t kMaxFetched = 1152;
-
   const pool::PmemPool* pool_;
   uint64_t count_;
   media::SparseTable<std::atomic<uint64_t>> buckets_;
   std::atomic<uint64_t> complete_{0};  // knows all; a number that each Clear makes a new one of
   uint64_t completions_ = 0;           // the thread that merges
   alignas(64) std::atomic<uint64_t> entries_{0};
-  // That an entry takes, as one of those found lately did.
+  // What an entry takes, as one of those found lately did.
   alignas(64) mutable std::atomic<uint64_t> likely_bytes_{64};
   mutable base::Counters<Counter, 3> counters_;
 };

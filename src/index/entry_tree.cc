@@ -156,8 +156,6 @@ class TreeCursor final : public Cursor {
   static constexpr size_t kAhead = 16;
   static constexpr size_t kLeastAhead = 3;
   static_assert(kLeastAhead < kLeastCopy && kAhead < kFirstCopy);
-  /// What is fetched of one entry, at most; the hardware goes on behind that.
-  static constexpr uint64_t kMaxFetched = 1152;
   /// Of large entries so many together, so that none is gone when its turn comes.
   static constexpr uint64_t kMaxBytesAhead = 96 * 64;
   /// Behind an entry: who compares or copies its value loads a vector, which ends there.
@@ -327,7 +325,7 @@ class TreeCursor final : public Cursor {
   void ExpectAlike() {
     const auto* begin = reinterpret_cast<const char*>(item_.entry);
     const auto bytes = static_cast<uint64_t>(item_.value.data() + item_.value.size() - begin);
-    likely_bytes_ = std::min(bytes, kMaxFetched);
+    likely_bytes_ = std::min(bytes, kMostFetched);
   }
 
   const pool::PmemPool* pool_;

@@ -37,6 +37,10 @@ class EntryKeyOf {
   uint64_t chunk_bytes_;
 };
 
+/// What reads fetch of an entry ahead, at most; the hardware goes on behind that
+/// (docs/internals/decisions/0074).
+inline constexpr uint64_t kMostFetched = 1152;
+
 /// Outcome of following versions.
 struct VersionWalk {
   const format::EntryHeader* entry = nullptr;  // null: no version is visible

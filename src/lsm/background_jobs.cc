@@ -32,7 +32,7 @@ base::Workers::Next Scheduler::BackgroundJob::Run() noexcept {
     rests_ = false;
     BRAID_DCHECK(scheduler_->store_.jobs_asleep.load() > 0);  // this one is counted
     scheduler_->store_.jobs_asleep.fetch_sub(1);
-    since_ = still_nanos_ = 0;
+    since_ = 0;
   }
   Next next = Next::After(milliseconds(50));  // where a step fails that is not guarded itself
   base::IgnoreExceptions([&] { next = Step(); });
@@ -49,7 +49,7 @@ bool Scheduler::BackgroundJob::HasRested(bool idle) {
   const bool still = idle && writes == writes_;
   writes_ = writes;
   if (!still) {
-    since_ = still_nanos_ = 0;
+    since_ = 0;
     return false;
   }
   const uint64_t now = NowNanos();
@@ -57,8 +57,11 @@ bool Scheduler::BackgroundJob::HasRested(bool idle) {
   // A clock that goes back restarts the rest.
   if (now < since_) since_ = now;
   BRAID_DCHECK(since_ != 0 && since_ <= now);
-  still_nanos_ = now - since_;
-  return still_nanos_ >= kRestNanos;
+  return now - since_ >= kRestNanos;
+}
+
+bool Scheduler::BackgroundJob::HasBeenStill(uint64_t nanos) const noexcept {
+  return since_ != 0 && NowNanos() >= since_ + nanos;
 }
 
 base::Workers::Next Scheduler::BackgroundJob::Pause(base::FunctionRef<bool()> is_idle,
@@ -80,7 +83,7 @@ base::Workers::Next Scheduler::FlushWork::Step() {
   }
   base::IgnoreExceptions([&] {
     const memtable::MemTable* const due =
-        MemTableToFlushEarly(scheduler().store_, still_nanos() >= kStillNanos);
+        MemTableToFlushEarly(scheduler().store_, HasBeenStill(kStillNanos));
     // Another may have taken its place since, at the same address, too: no harm is done then.
     if (due != nullptr) scheduler().SwitchMemTable(due);
   });

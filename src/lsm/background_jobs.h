@@ -32,8 +32,8 @@ class Scheduler::BackgroundJob : public base::Workers::Job {
   Next Pause(base::FunctionRef<bool()> is_idle, std::chrono::milliseconds look_again,
              const void* word = nullptr, uint32_t seen = 0);
 
-  /// Nothing was written or done for so long, nor left to be done. Nanoseconds, at the last pause.
-  uint64_t still_nanos() const noexcept { return still_nanos_; }
+  /// Whether nothing was written or done, nor left to be done, for so long.
+  bool HasBeenStill(uint64_t nanos) const noexcept;
 
   Scheduler& scheduler() const noexcept { return *scheduler_; }
 
@@ -44,7 +44,6 @@ class Scheduler::BackgroundJob : public base::Workers::Job {
   bool rests_ = false;   // counted in asleep_
   uint64_t writes_ = 0;  // when the last step ended
   uint64_t since_ = 0;   // when the store came to rest; 0: it has not
-  uint64_t still_nanos_ = 0;
 };
 
 /// Turns immutable memtables into tables.
