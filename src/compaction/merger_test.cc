@@ -136,6 +136,31 @@ TEST(MergerTest, WhatAStepHasOverwrittenIsOutOfTheCountsBehindIt) {
   EXPECT_LE(parts.usage.KnownLive() + (kKeys - 1100) * bytes, live);
 }
 
+// The next open makes its last batch again, which names entries that it has made obsolete.
+TEST(MergerTest, ChunksThatAMergeHasEmptiedStayUntilItsEnd) {
+  constexpr uint64_t kKeys = 5000;
+  test::StoreParts parts;
+  const auto put_all = [&](char c) {
+    const std::string value(1000, c);
+    for (uint64_t i = 0; i < kKeys; ++i) parts.Put("key" + std::to_string(10'000 + i), value);
+    parts.Flush();
+  };
+  put_all('a');
+  parts.Merge();
+  put_all('b');
+  index::Damage damage;
+  const auto* first = parts.versions.Lock().bottom()->list().First(&damage);
+  ASSERT_NE(first, nullptr);
+  *parts.pool->As<uint64_t>(parts.pool->OffsetOf(first->links())) = parts.pool->pool_bytes();
+  EXPECT_TRUE(parts.merger.Merge(parts.PlanOfMerge()).status().IsCorruption());
+  ASSERT_EQ(parts.open_merge(), OpenMerge::kOfTable);
+  ASSERT_FALSE(parts.accounts.Survey(0.5).empty.empty()) << "the test means a merge that empties";
+  const uint64_t used = parts.pool->used_chunks();
+  parts.accounts.RetireEmptyChunks();
+  parts.Reclaim();
+  EXPECT_EQ(parts.pool->used_chunks(), used);
+}
+
 TEST(MergerTest, CopiesThatCameToNothingLeaveTheirPlace) {
   test::StoreParts parts;
   Merger::CopySlot first;

@@ -106,7 +106,13 @@ void SpaceAccounts::TakeFromLookupCache(const format::EntryHeader& entry, uint64
   }
 }
 
+bool SpaceAccounts::AnyMerge() const {
+  const level::VersionSet::Locked versions = store_.versions->Lock();
+  return versions.record().AnyMerge();
+}
+
 void SpaceAccounts::RetireEmptyChunks() {
+  if (AnyMerge()) return;
   ChunkSurvey survey = Survey(store_.options->compaction.gc_live_ratio);
   std::erase_if(survey.empty, [this](const pool::ChunkId& id) { return held_.contains(id.chunk); });
   // A retired chunk looks empty until it is free; its generation tells it from its next life.

@@ -4,7 +4,8 @@
 // Thread safety: RetireLogs and Fill by any thread; all else by the compaction thread.
 // Invariants:
 //   1. An entry is taken out of the counts once: by the merge that marked it obsolete.
-//   2. A chunk is retired once in each of its lives.
+//   2. A chunk is retired once in each of its lives, and while no merge is open: what the newest
+//      redo record of one names is there until the next open, which may make it again.
 // Persistence: none; each open derives it again from the entries' marks.
 #pragma once
 
@@ -45,6 +46,7 @@ class SpaceAccounts {
   void Died(const std::vector<uint64_t>& entries);
   /// Originals that gave way to their copies; they have no extents.
   void Moved(const index::Replacement* moved, size_t count);
+  /// Of the tables. Nothing while a merge is open, even one that was stopped: its end retires them.
   void RetireEmptyChunks();
   /// What a view pins that no extent retired from now on is to be reused for.
   const std::atomic<uint64_t>& clock() const noexcept { return store_.reclaimer->clock(); }
@@ -73,6 +75,8 @@ class SpaceAccounts {
   void AskEntries(const OffsetAt& offset_at, size_t begin, size_t end) const;
   template <class OffsetAt, class Take>
   void InRounds(size_t count, const OffsetAt& offset_at, const Take& take) const;
+  /// Whether one is open.
+  bool AnyMerge() const;
   void TakeFromLookupCache(const format::EntryHeader& entry, uint64_t hash, uint64_t offset);
 
   const Store store_;
