@@ -60,6 +60,7 @@ class RecoveryJob {
   Status FinishMerges();
   Status Redo(const format::MergeRecord& merge);
   Status SettleMerge(const format::MergeRecord& merge);
+  Status CheckHeads() const;
   static bool IsNamed(const format::ManifestState& manifest, uint64_t redo_chunk);
   Status ClassifyChunks();
   Status ReplayLogs();

@@ -12,8 +12,6 @@
 namespace braid::test {
 namespace {
 
-constexpr unsigned kAlarmSeconds = kSanitizer ? 120 : 20;
-
 struct Count {
   uint64_t open_failed = 0;
   uint64_t errors = 0;

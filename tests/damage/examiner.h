@@ -10,6 +10,9 @@
 
 namespace braid::test {
 
+/// For the child of a trial.
+inline constexpr unsigned kAlarmSeconds = kSanitizer ? 120 : 20;
+
 /// What a trial came to; the child's exit code.
 enum Verdict : int {
   kAllRight = 0,
