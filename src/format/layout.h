@@ -250,7 +250,8 @@ struct LogChunkHeader {
   uint32_t ordinal;        // place in the shard's log, from 0
   uint64_t previous_used;  // bytes used in the chunk with ordinal - 1, header included
   uint64_t within_unit;    // 1: allocated for a write whose first entries are in earlier chunks
-  uint64_t reserved[2];
+  uint64_t kind;           // a ChunkKind, for a repair whose state is damaged; 0 in older chunks
+  uint64_t reserved;
   uint64_t check;  // of all above and the chunk's number
 };
 static_assert(sizeof(LogChunkHeader) == 64);

@@ -167,6 +167,7 @@ Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkK
   LogChunkHeader sealed = header;
   sealed.magic = format::kLogChunkMagic;
   sealed.generation = generation;
+  sealed.kind = static_cast<uint64_t>(kind);
   sealed.check = format::StructCheck(sealed, ChunkOffset(chunk));
   ops_.Copy(At(ChunkOffset(chunk)), &sealed, sizeof sealed);
   ops_.Flush(At(ChunkOffset(chunk)), sizeof sealed, media::Site::kChunkHeader);

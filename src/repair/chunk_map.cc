@@ -78,8 +78,7 @@ void ChunkMap::ClassifyChunk(const SegmentPlace& segment, uint64_t chunk) {
     return;
   }
   found.generation = state.generation();
-  found.collected = state.kind() == ChunkKind::kCollected || state.kind() == ChunkKind::kCopied;
-  found.is_log = format::IsLogKind(state.kind());
+  found.SetKind(state.kind());
   has_leaves_ = has_leaves_ || state.kind() == ChunkKind::kLeaf;
   has_leaf_index_ = has_leaf_index_ || state.kind() == ChunkKind::kLeafIndex;
   if (state.kind() == ChunkKind::kRedo) redo_chunks_.push_back(place);
@@ -101,13 +100,22 @@ void ChunkMap::ClassifyChunk(const SegmentPlace& segment, uint64_t chunk) {
 }
 
 /// A chunk whose state, at `word`, is damaged.
-void ChunkMap::ClassifyByHeader(const EntryChunk& found, bool is_extent, uint64_t word) {
+void ChunkMap::ClassifyByHeader(EntryChunk found, bool is_extent, uint64_t word) {
   const std::string name = NameOfState(found.chunk);
   if (found.has_header) {
     findings_->Note(word, sizeof word, name,
                     "its check does not match; the chunk's own header was used", false);
+    found.generation = found.header.generation;
+    const auto kind = static_cast<ChunkKind>(found.header.kind);
+    if (format::HoldsEntries(kind)) {
+      found.SetKind(kind);
+      // Of a log it tells the kind at first: a flush may have made it the table's own since.
+      if (found.collected && IsLeftOut(found, kind)) {
+        idle_chunks_.push_back(found.chunk);
+        return;
+      }
+    }
     entry_chunks_.push_back(found);
-    entry_chunks_.back().generation = found.header.generation;
   } else if (is_extent) {
     findings_->Note(word, sizeof word, name, "its check does not match", false);
   } else {

@@ -25,8 +25,13 @@ struct EntryChunk {
   uint32_t generation = 0;
   bool has_header = false;
   bool collected = false;
-  bool is_log = false;              // its state says so
+  bool is_log = false;              // its state, or else its header, says so
   format::LogChunkHeader header{};  // when has_header
+
+  void SetKind(format::ChunkKind kind) noexcept {
+    collected = kind == format::ChunkKind::kCollected || kind == format::ChunkKind::kCopied;
+    is_log = format::IsLogKind(kind);
+  }
 };
 
 class ChunkMap {
@@ -77,7 +82,7 @@ class ChunkMap {
  private:
   std::vector<uint64_t> ChunksToLookAt(const SegmentPlace& segment) const;
   void ClassifyChunk(const SegmentPlace& segment, uint64_t chunk);
-  void ClassifyByHeader(const EntryChunk& found, bool is_extent, uint64_t word);
+  void ClassifyByHeader(EntryChunk found, bool is_extent, uint64_t word);
   bool BeganLaterLife(const EntryChunk& found, uint64_t word);
   bool IsLeftOut(const EntryChunk& chunk, format::ChunkKind kind) const noexcept;
 

@@ -103,6 +103,24 @@ TEST_F(ChunkMapTest, WithADamagedStateTheHeaderCounts) {
   EXPECT_EQ(found_, (Texts{"chunk state 3" + problem, "chunk state 4" + problem}));
 }
 
+TEST_F(ChunkMapTest, WithADamagedStateTheHeaderTellsLogsFromCopies) {
+  SetManifest(2, 5);
+  const auto set = [this](uint64_t chunk, ChunkKind kind, uint64_t table_id) {
+    bytes_.SetLogHeader(chunk, table_id, 1, kind);
+    *bytes_.As<uint64_t>(PoolOfBytes::StateWord(chunk)) = 1;
+  };
+  set(kChunk, ChunkKind::kCollected, 5);
+  set(kChunk + 1, ChunkKind::kLog, 5);
+  set(kChunk + 2, ChunkKind::kWriteAhead, 2);
+  set(kChunk + 3, ChunkKind::kCollected, 6);
+  Classify();
+  ASSERT_EQ(EntryChunks(), (Numbers{kChunk, kChunk + 1, kChunk + 2}));
+  EXPECT_TRUE(map_->IsFlushed(chunks_[0]));
+  EXPECT_TRUE(map_->IsOpenLog(chunks_[1]));
+  EXPECT_TRUE(map_->IsFlushed(chunks_[2])) << "a flush may have made it a chunk of the table";
+  EXPECT_TRUE(map_->IsIdle(kChunk + 3)) << "copies that were not committed";
+}
+
 TEST_F(ChunkMapTest, WithADamagedHeaderTheStateCounts) {
   SetManifest(2);
   SetLog(kChunk, ChunkKind::kLog, 3);

@@ -10,15 +10,18 @@
 namespace braid::repair {
 
 RedoUpdates::RedoUpdates(const media::PoolImage& image, uint64_t chunk_bytes,
-                         std::span<const format::MergeRecord> merges,
-                         const std::vector<uint64_t>& places, bool believes_marks) {
+                         const format::ManifestState& manifest, const std::vector<uint64_t>& places,
+                         bool believes_marks) {
   struct Newest {
+    bool of_copies = false;
     uint64_t batch = 0;
     uint64_t place = 0;
   };
+  const format::TableRecord* const copies = manifest.Copies();
   std::map<uint64_t, Newest> newest;  // by the number of the merge
-  for (const format::MergeRecord& merge : merges) {
-    if (merge.id != 0) newest[merge.id] = {};
+  for (const format::MergeRecord& merge : manifest.merges) {
+    const bool of_copies = copies != nullptr && merge.source_id == copies->id;
+    if (merge.id != 0) newest[merge.id] = {.of_copies = of_copies};
   }
   for (const uint64_t place : places) {
     BRAID_DCHECK(place % chunk_bytes == 0);
@@ -33,10 +36,13 @@ RedoUpdates::RedoUpdates(const media::PoolImage& image, uint64_t chunk_bytes,
     const char* body = image.base() + place + sizeof header;
     const uint64_t check = base::Mix(format::StructCheck(header, place),
                                      base::Hash64(body, header.count * sizeof(format::RedoUpdate)));
-    if (check == header.check) merge->second = {header.batch, place};
+    if (check != header.check) continue;
+    merge->second.batch = header.batch;
+    merge->second.place = place;
   }
   for (const auto& [id, record] : newest) {
-    if (record.batch != 0) Take(image.base() + record.place, believes_marks);
+    if (record.batch == 0) continue;
+    Take(image.base() + record.place, believes_marks && !record.of_copies);
   }
 }
 

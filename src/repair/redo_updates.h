@@ -8,7 +8,6 @@
 // Source: docs/internals/repair.md, "Which entries count".
 #pragma once
 
-#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -22,9 +21,10 @@ class RedoUpdates {
   RedoUpdates() = default;
   /// `places`: offsets of the chunks that may hold redo records. `believes_marks`: false after a
   /// loss of the page cache; then of an original and its copy a rebuild that was interrupted may
-  /// have chosen the one that the merge was about to drop.
+  /// have chosen the one that the merge was about to drop. Those of a merge of copies never count:
+  /// where the copy is damaged, the original is as good.
   RedoUpdates(const media::PoolImage& image, uint64_t chunk_bytes,
-              std::span<const format::MergeRecord> merges, const std::vector<uint64_t>& places,
+              const format::ManifestState& manifest, const std::vector<uint64_t>& places,
               bool believes_marks);
 
   /// Whether a merge was about to mark the entry obsolete.

@@ -15,6 +15,7 @@ class RedoUpdatesTest : public ::testing::Test {
  protected:
   static constexpr uint64_t kMerge = 7;
   static constexpr uint64_t kOther = 8;
+  static constexpr uint64_t kTable = 20;  // which kMerge merges
 
   static RedoUpdate Mark(uint64_t entry) { return {entry | format::kRedoMarkObsolete, 0}; }
   static RedoUpdate Link(uint64_t value) { return {0x5000, value}; }
@@ -36,13 +37,14 @@ class RedoUpdatesTest : public ::testing::Test {
   /// With kMerge open, and kOther.
   RedoUpdates Read(bool believes_marks = true) {
     const std::unique_ptr<DamagedPool> pool = bytes_.Open();
-    format::MergeRecord merges[3] = {};
-    merges[0].id = kMerge;
-    merges[2].id = kOther;
-    return {pool->image(), pool->chunk_bytes(), merges, places_, believes_marks};
+    manifest_.merges[0].id = kMerge;
+    manifest_.merges[0].source_id = kTable;
+    manifest_.merges[2].id = kOther;
+    return {pool->image(), pool->chunk_bytes(), manifest_, places_, believes_marks};
   }
 
   PoolOfBytes bytes_;
+  format::ManifestState manifest_{};
   std::vector<uint64_t> places_;
 };
 
@@ -71,6 +73,19 @@ TEST_F(RedoUpdatesTest, ADamagedRecordDoesNotHideAnIntactOne) {
 TEST_F(RedoUpdatesTest, WithoutThePageCacheMarksAreNotBelieved) {
   Record(kMerge, 1, {Mark(0x100), Link(1)});
   const RedoUpdates redo = Read(false);
+  EXPECT_FALSE(redo.MarksObsolete(0x100));
+  EXPECT_EQ(redo.links(), std::vector<uint64_t>{1});
+}
+
+// The copy may be damaged; the original is there until its own mark says otherwise.
+TEST_F(RedoUpdatesTest, AMergeOfCopiesTakesNoOriginalAway) {
+  Record(kMerge, 1, {Mark(0x100), Link(1)});
+  format::TableRecord table{};
+  table.id = kTable;
+  manifest_.tables.push_back(table);
+  EXPECT_TRUE(Read().MarksObsolete(0x100));
+  manifest_.tables.back().flags = format::kTableOfCopies;
+  const RedoUpdates redo = Read();
   EXPECT_FALSE(redo.MarksObsolete(0x100));
   EXPECT_EQ(redo.links(), std::vector<uint64_t>{1});
 }

@@ -49,8 +49,8 @@ void Salvage::Run(const std::function<void(double)>& progress) {
   pool_->ReadManifest(&findings_);
   NoteTier();
   map_.Classify();
-  redo_ = RedoUpdates(pool_->image(), pool_->chunk_bytes(), pool_->manifest().merges,
-                      map_.redo_chunks(), !pool_->lost_page_cache());
+  redo_ = RedoUpdates(pool_->image(), pool_->chunk_bytes(), pool_->manifest(), map_.redo_chunks(),
+                      !pool_->lost_page_cache());
   ReadEntries(progress);
   PlaceChunks();
   JudgeLogs();

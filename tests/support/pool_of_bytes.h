@@ -83,12 +83,15 @@ class PoolOfBytes {
   void SetState(uint64_t chunk, format::ChunkKind kind, uint32_t generation = 1) {
     *As<uint64_t>(StateWord(chunk)) = format::ChunkState::Make(kind, generation, chunk).raw;
   }
-  void SetLogHeader(uint64_t chunk, uint64_t table_id, uint32_t generation = 1) {
+  /// `kind`: none in a header of a version that did not store it.
+  void SetLogHeader(uint64_t chunk, uint64_t table_id, uint32_t generation = 1,
+                    format::ChunkKind kind = {}) {
     auto* header = As<format::LogChunkHeader>(OffsetOf(chunk));
     *header = {};
     header->magic = format::kLogChunkMagic;
     header->generation = generation;
     header->table_id = table_id;
+    header->kind = static_cast<uint64_t>(kind);
     header->check = format::StructCheck(*header, OffsetOf(chunk));
   }
   /// An entry at `offset`, a write of its own; live, with a link that is not set.
