@@ -155,6 +155,15 @@ bool BeginsWithHeader(ChunkKind kind) noexcept {
   return format::HoldsEntries(kind) || kind == ChunkKind::kLeaf || kind == ChunkKind::kLeafIndex;
 }
 
+/// With what the allocation knows.
+LogChunkHeader Seal(LogChunkHeader header, ChunkKind kind, uint32_t generation, uint64_t place) {
+  header.magic = format::kLogChunkMagic;
+  header.generation = generation;
+  header.kind = static_cast<uint64_t>(kind);
+  header.check = format::StructCheck(header, place);
+  return header;
+}
+
 }  // namespace
 
 Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkKind kind,
@@ -164,11 +173,7 @@ Result<uint64_t> PmemPool::AllocateLogChunk(const LogChunkHeader& header, ChunkK
   if (!taken.ok()) return taken;
   const uint64_t chunk = *taken;
   const uint32_t generation = NextGeneration(chunk);
-  LogChunkHeader sealed = header;
-  sealed.magic = format::kLogChunkMagic;
-  sealed.generation = generation;
-  sealed.kind = static_cast<uint64_t>(kind);
-  sealed.check = format::StructCheck(sealed, ChunkOffset(chunk));
+  const LogChunkHeader sealed = Seal(header, kind, generation, ChunkOffset(chunk));
   ops_.Copy(At(ChunkOffset(chunk)), &sealed, sizeof sealed);
   ops_.Flush(At(ChunkOffset(chunk)), sizeof sealed, media::Site::kChunkHeader);
   ops_.Fence(media::Site::kChunkHeaderFence);
