@@ -146,10 +146,8 @@ Status RecoveryJob::CheckHeads() const {
       const uint64_t place = pool_->StrandHead(head, strand);
       const auto* links = pool_->As<uint64_t>(place);
       const std::ptrdiff_t damaged =
-          std::count_if(links, links + format::kMaxHeight, [](uint64_t link) {
-            const format::EntryPtr to{link};
-            return !to.IsEnd() && !to.IsValid();
-          });
+          std::count_if(links, links + format::kMaxHeight,
+                        [](uint64_t link) { return !format::EntryPtr{link}.IsValid(); });
       if (damaged > kMostDamaged) {
         return pool_->CorruptionAt(place, "head of a table", "most of it is damaged, or misplaced");
       }
