@@ -161,14 +161,15 @@ void SpaceAccounts::RetireLogs() {
     const uint64_t flushed = versions.record().flushed_table_id;
     const uint64_t before = versions.logs_retired_to();
     versions.SetLogsRetiredTo(flushed);
-    if (pool_.write_ahead_chunks() == 0 || flushed == before) return;
-    for (uint64_t chunk = 0; chunk < pool_.chunks(); ++chunk) {
+    const bool any = pool_.write_ahead_chunks() != 0 && flushed != before;
+    for (uint64_t chunk = 0; any && chunk < pool_.chunks(); ++chunk) {
       if (pool_.StateOf(chunk).kind() != format::ChunkKind::kWriteAhead) continue;
       Result<log::LogChunk> header = log::ReadLogChunk(pool_, chunk);
       if (!header.ok() || header->table_id <= before || header->table_id > flushed) continue;
       retired.chunks.push_back({chunk, pool_.StateOf(chunk).generation()});
     }
   }
+  pool_.EndCopies(retired.chunks.size());
   if (!retired.chunks.empty()) store_.reclaimer->Retire(std::move(retired));
 }
 

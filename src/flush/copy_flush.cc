@@ -22,7 +22,7 @@ Result<FlushResult> CopyFlush::Run(index::EntryIndex* tree, const index::LiveVie
   Status copied = base::CatchToStatus([&] { return CopyAll(*tree, views); });
   if (copied.ok() && pool_->failed()) copied = pool_->FaultStatus();
   if (!copied.ok()) {
-    pool_->EndCopies();
+    pool_->EndCopies(0);
     copies_.GiveBack();
     return copied;
   }

@@ -38,12 +38,12 @@ class CopyFlush {
         lookup_(lookup),
         copies_(pool, usage, table_id, format::ChunkKind::kCopied, pool::AllocationClass::kFlush),
         charge_(&pool->memory_users()) {}
-  ~CopyFlush() { pool_->EndCopies(); }
   CopyFlush(const CopyFlush&) = delete;
   CopyFlush& operator=(const CopyFlush&) = delete;
 
   /// As LinkFlush::Run, and leaves `tree` with copies. Errors: OutOfSpace, after which nothing has
-  /// changed and Run may be called again on a new object; Corruption.
+  /// changed and Run may be called again on a new object; Corruption. When the log is retired the
+  /// copies have ended, which the caller tells the pool.
   Result<FlushResult> Run(index::EntryIndex* tree, const index::LiveViews& views,
                           uint64_t head_offset);
 

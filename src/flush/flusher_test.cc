@@ -37,6 +37,31 @@ TEST(FlusherTest, ASealedMemTableBecomesTheNewestTable) {
   parts.Verify();
 }
 
+// Else writers wait for a larger pool, until readers have left a log that is free then.
+TEST(FlusherTest, NothingIsKeptForCopiesOfALogThatWasCopied) {
+  test::StoreParts parts;
+  const std::string value(100, 'v');
+  const auto fill = [&] {
+    for (int i = 0; parts.pool->write_ahead_chunks() < 8; ++i) {
+      parts.Put("key" + std::to_string(i), value);
+    }
+  };
+  const uint64_t at_first = parts.pool->reserve_chunks();
+  fill();
+  const int64_t spare = parts.pool->spare_chunks();
+  EXPECT_GT(parts.pool->reserve_chunks(), at_first);
+  parts.Flush();
+  ASSERT_GE(parts.pool->write_ahead_chunks(), 8u) << "its chunks are free once readers have left";
+  EXPECT_GE(parts.pool->spare_chunks(), spare);
+  EXPECT_LE(parts.pool->reserve_chunks(), at_first + 2) << "the new log has a chunk at most";
+  ASSERT_TRUE(parts.reclaimer.Reclaim(false).ok());
+  EXPECT_LE(parts.pool->write_ahead_chunks(), 1u);
+  EXPECT_LE(parts.pool->reserve_chunks(), at_first + 2);
+  // The next log is none that leaves.
+  fill();
+  EXPECT_GE(parts.pool->reserve_chunks(), at_first + 8);
+}
+
 TEST(FlusherTest, TheOldestIsFlushedFirst) {
   test::StoreParts parts;
   parts.Put("a", "old");

@@ -25,6 +25,10 @@ constexpr uint64_t kRestNanos = 2'000'000'000;
 constexpr uint64_t kStillNanos = 1'000'000'000;
 static_assert(kStillNanos < kRestNanos);
 
+/// A segment takes tens of milliseconds to be made, and a writer that finds no chunk waits for it.
+/// So as much is kept free as was taken in so long.
+constexpr uint64_t kAheadNanos = 200'000'000;
+
 }  // namespace
 
 base::Workers::Next Scheduler::BackgroundJob::Run() noexcept {
@@ -112,8 +116,8 @@ base::Workers::Next Scheduler::CompactionWork::Step() {
 Scheduler::SpaceWork::SpaceWork(Scheduler* scheduler)
     : BackgroundJob(scheduler),
       // Beside the budget, so a small part of it: 8 MiB of 1 GiB.
-      blocks_(scheduler->store_.options.memory_budget_bytes / (128 * media::MemoryBlocks::kBytes)) {
-}
+      blocks_(scheduler->store_.options.memory_budget_bytes / (128 * media::MemoryBlocks::kBytes)),
+      taken_(kAheadNanos) {}
 
 /// Touches pages of the pool ahead of those that are in use: the first touch takes a microsecond or
 /// two, better here than in a put. In pieces, so that a close needs not wait for the rest. False
@@ -136,31 +140,20 @@ bool Scheduler::SpaceWork::Prefault() {
 }
 
 base::Workers::Next Scheduler::SpaceWork::Step() {
-  // A segment takes tens of milliseconds to be made, and a writer that finds no chunk waits for it.
-  // So what is taken in 200 ms at the rate of the last waits is kept free. By what is taken in a
-  // wait and not by a clock, so that the crash simulator can repeat it.
-  constexpr uint64_t kWaitsAhead = 20;
   Scheduler& owner = scheduler();
-  if (waited_) {
-    BRAID_DCHECK(owner.store_.pool->chunks_taken() >= taken_before_);
-    const uint64_t taken = owner.store_.pool->chunks_taken() - taken_before_;
-    demand_ = std::max(taken * kWaitsAhead, demand_ - (demand_ + 7) / 8);
-    waited_ = false;
-  }
+  const uint64_t demand = taken_.Look(NowNanos(), owner.store_.pool->chunks_taken());
   bool worked = owner.RunStep(&Scheduler::Reclaim);
   if (!owner.failed()) {
-    worked = owner.store_.pool->GrowAhead(demand_) || worked;
+    worked = owner.store_.pool->GrowAhead(demand) || worked;
     if (Status s = owner.store_.pool->media().SyncError(); !s.ok()) owner.Fail(s);
   }
   worked = Prefault() || worked;
   if (!owner.failed()) owner.store_.trimmer.Step(NowNanos());
   media::MemoryBlocks::Prepare(blocks_);
   if (worked) return Next::Now();
-  taken_before_ = owner.store_.pool->chunks_taken();
-  waited_ = true;
   return Pause(
       [&] {
-        return demand_ == 0 && !owner.store_.reclaimer.HasRetired() &&
+        return demand == 0 && !owner.store_.reclaimer.HasRetired() &&
                (owner.failed() || owner.store_.trimmer.IsSettled());
       },
       milliseconds(10));

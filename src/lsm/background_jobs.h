@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "base/function_ref.h"
+#include "base/recent_sum.h"
 #include "base/workers.h"
 #include "lsm/scheduler.h"
 
@@ -73,11 +74,9 @@ class Scheduler::SpaceWork final : public BackgroundJob {
   Next Step() override;
   bool Prefault();
 
-  const size_t blocks_;   // of DRAM that are kept ready
-  uint64_t demand_ = 0;   // chunks to keep free
-  uint64_t touched_ = 0;  // bytes of the pool whose pages were touched
-  uint64_t taken_before_ = 0;
-  bool waited_ = false;
+  const size_t blocks_;    // of DRAM that are kept ready
+  base::RecentSum taken_;  // chunks
+  uint64_t touched_ = 0;   // bytes of the pool whose pages were touched
 };
 
 }  // namespace braid::lsm

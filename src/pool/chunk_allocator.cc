@@ -78,7 +78,8 @@ bool PmemPool::GrowAhead(uint64_t demand) {
   const bool filled = FillAhead(demand);
   if (max_bytes_ != 0 && pool_bytes() + 4 * chunk_bytes() > max_bytes_) return filled;
   // What writes must leave alone is of no use to them, so what they soon take comes on top of it.
-  const uint64_t soon = std::max(kLeastFree, demand / regions()) + free_.reserve() / regions();
+  const uint64_t reserve = free_.ReserveBehind(demand);
+  const uint64_t soon = std::max(kLeastFree, demand / regions()) + reserve / regions();
   for (uint32_t region = 0; region < regions() && !wanting; ++region) {
     const uint64_t chunks = chunks_of(region);
     const uint64_t few = std::min(chunks / 2, ChunksIn(kUsualFree));

@@ -43,7 +43,7 @@ void FreeChunks::List(uint32_t region, const std::vector<uint64_t>& free) noexce
   unlisted_ -= free.size();
 }
 
-uint64_t FreeChunks::ReserveFor(AllocationClass allocation) const noexcept {
+uint64_t FreeChunks::ReserveFor(AllocationClass allocation, uint64_t more_logs) const noexcept {
   // A full pool must still take deletes, and collection must still be able to copy.
   // Relaxed: set before anybody writes.
   uint64_t whole = std::clamp<uint64_t>(chunks_ / 32, 4, 64);
@@ -53,8 +53,10 @@ uint64_t FreeChunks::ReserveFor(AllocationClass allocation) const noexcept {
   // So must a flush that copies. Copies have towers, and another order may leave half of each chunk
   // unused. What the flush under way has taken it needs no more. Relaxed: counts; a flush that
   // finds too little waits.
-  const uint64_t wanted = std::min(2 * write_ahead_.load(std::memory_order_relaxed),
-                                   most_copies_.load(std::memory_order_relaxed));
+  const uint64_t all = write_ahead_.load(std::memory_order_relaxed);
+  const uint64_t logs = all - std::min(all, leaving_.load(std::memory_order_relaxed)) + more_logs;
+  const uint64_t most = most_copies_.load(std::memory_order_relaxed);
+  const uint64_t wanted = most >= 2 * logs ? 2 * logs : std::min(2 * logs, most + logs / 8);
   const uint64_t copies = wanted - std::min(wanted, copied_.load(std::memory_order_relaxed));
   switch (allocation) {
     case AllocationClass::kWrite:
@@ -304,7 +306,17 @@ bool FreeChunks::AwaitPutBack(uint64_t times) noexcept {
 
 void FreeChunks::RemoveWriteAhead() noexcept {
   BRAID_DCHECK(write_ahead() > 0);  // this one is counted
+  // Which one it is, is not known. Mostly it is one that was copied; where it is not, more is kept
+  // than is needed, never less.
+  uint64_t leaving = leaving_.load(std::memory_order_relaxed);
+  while (leaving != 0 && !leaving_.compare_exchange_weak(leaving, leaving - 1)) {
+  }
   write_ahead_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void FreeChunks::EndCopies(uint64_t copied) noexcept {
+  copied_.store(0, std::memory_order_relaxed);
+  leaving_.fetch_add(copied, std::memory_order_relaxed);
 }
 
 void FreeChunks::NoteFill(bool had_pages) noexcept {
@@ -391,6 +403,12 @@ int64_t FreeChunks::spare() const {
 uint64_t FreeChunks::reserve() const {
   const base::MutexLock lock(mutex_);
   return ReserveFor(AllocationClass::kWrite);
+}
+
+uint64_t FreeChunks::ReserveBehind(uint64_t more) const {
+  const base::MutexLock lock(mutex_);
+  // Those that wait for a flush say whether what is written is to be copied.
+  return ReserveFor(AllocationClass::kWrite, write_ahead() != 0 ? more : 0);
 }
 
 uint64_t FreeChunks::reserve_at_rest() const {

@@ -59,14 +59,16 @@ class FreeChunks {
   /// twice over, unless KeepForCopies says less. / It has ceased to be one.
   void AddWriteAhead() noexcept { write_ahead_.fetch_add(1, std::memory_order_relaxed); }
   void RemoveWriteAhead() noexcept;
-  /// No more than so many are kept for copies: those of one flush, where the pool can be made
-  /// larger for the next one. ~0: as many as AddWriteAhead says.
+  /// No more than so many are kept for copies, those of one flush, where the pool can be made
+  /// larger for the next one; and an eighth of what AddWriteAhead counts, which the towers of all
+  /// copies take. ~0: as many as AddWriteAhead says.
   void KeepForCopies(uint64_t chunks) noexcept {
     most_copies_.store(chunks, std::memory_order_relaxed);
   }
   /// A flush has ended, or gives its copies back: what it took by kFlush is no longer a part of
-  /// what is kept for copies. Before any of these chunks is free.
-  void EndCopies() noexcept { copied_.store(0, std::memory_order_relaxed); }
+  /// what is kept for copies. Before any of these chunks is free. `copied`: so many chunks of logs
+  /// will be free once readers have left, and nothing of them is to be copied any more.
+  void EndCopies(uint64_t copied) noexcept;
   /// Writes leave more alone than they do else: what deletes hide takes room to be let go. Twice as
   /// much, or twice what a list has if there are half of `most_lists`: deletes leave room for one.
   void KeepForRewrites(uint64_t most_lists) noexcept {
@@ -124,6 +126,8 @@ class FreeChunks {
   /// Those that writes must leave alone. / Where no flush is under way.
   uint64_t reserve() const;
   uint64_t reserve_at_rest() const;
+  /// reserve() once writes have taken `more` chunks.
+  uint64_t ReserveBehind(uint64_t more) const;
   /// Chunks that hold something, headers among them.
   uint64_t used() const;
   /// Exact when none is allocated or freed meanwhile.
@@ -155,7 +159,8 @@ class FreeChunks {
   uint64_t Usable() const noexcept BRAID_REQUIRES(mutex_) {
     return holes_refused_ ? Resident() : Count();
   }
-  uint64_t ReserveFor(AllocationClass allocation) const noexcept BRAID_REQUIRES(mutex_);
+  uint64_t ReserveFor(AllocationClass allocation, uint64_t more_logs = 0) const noexcept
+      BRAID_REQUIRES(mutex_);
 
   mutable base::Mutex mutex_;
   std::array<Region, format::kMaxRegions> regions_ BRAID_GUARDED_BY(mutex_);
@@ -174,6 +179,7 @@ class FreeChunks {
     uint32_t region = 0;
   } kept_ BRAID_GUARDED_BY(mutex_);
   std::atomic<uint64_t> write_ahead_{0};
+  std::atomic<uint64_t> leaving_{0};  // of these: copied, and free soon; at most so many
   std::atomic<uint64_t> taken_{0};
   std::atomic<uint64_t> most_copies_{~0ull};  // that are kept free for
   std::atomic<uint64_t> copied_{0};           // chunks that the flush under way has taken

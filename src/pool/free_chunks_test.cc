@@ -67,11 +67,11 @@ TEST(FreeChunksTest, NoMoreIsKeptForCopiesThanWasSaid) {
   for (int i = 0; i < 10; ++i) free.AddWriteAhead();
   EXPECT_EQ(free.spare(), 39 - 24);
   free.KeepForCopies(5);
-  EXPECT_EQ(free.spare(), 39 - 9);
+  EXPECT_EQ(free.spare(), 39 - 10) << "and an eighth of the logs";
   TakeAll(&free, kWrite);
-  EXPECT_EQ(free.free(), 9u);
+  EXPECT_EQ(free.free(), 10u);
   free.KeepForCopies(~0ull);
-  EXPECT_EQ(free.spare(), 9 - 24) << "a pool that can't grow any more";
+  EXPECT_EQ(free.spare(), 10 - 24) << "a pool that can't grow any more";
 }
 
 TEST(FreeChunksTest, WhatAFlushHasTakenIsNotKeptForItAnyMore) {
@@ -89,9 +89,15 @@ TEST(FreeChunksTest, WhatAFlushHasTakenIsNotKeptForItAnyMore) {
   EXPECT_EQ(free.reserve_at_rest(), 24u);
   TakeAll(&free, kWrite);
   EXPECT_EQ(free.free(), 16u) << "the rest of its copies finds room";
-  free.EndCopies();
-  EXPECT_EQ(free.spare(), -8) << "until the log that was copied is free";
+  free.EndCopies(0);
+  EXPECT_EQ(free.spare(), -8) << "it gives them back, and will take as many again";
+  free.EndCopies(10);
+  EXPECT_EQ(free.spare(), 12) << "the log was copied, though it is not free yet";
+  for (int i = 0; i < 5; ++i) free.AddWriteAhead();
+  EXPECT_EQ(free.spare(), 2) << "for the next log as much is kept as for any";
   for (int i = 0; i < 10; ++i) free.RemoveWriteAhead();
+  EXPECT_EQ(free.spare(), 2) << "what was copied leaves";
+  for (int i = 0; i < 5; ++i) free.RemoveWriteAhead();
   for (int i = 0; i < 8; ++i) ASSERT_TRUE(free.Take(1, 0, kFlush).has_value());
   EXPECT_EQ(free.reserve(), 4u) << "never less than what deletes and merges need";
 }

@@ -75,7 +75,8 @@ PmemPool::PmemPool(std::unique_ptr<media::Media> media, const Options& options)
       ops_(this->media().media_class()),
       max_bytes_(options.pool.max_bytes),
       initial_bytes_(options.pool.initial_bytes),
-      memtable_bytes_(options.memtable.bytes),
+      // Small copies fill their chunks as the log does, of others half of each may be wasted.
+      copied_bytes_((options.log.kind == LogKind::kBySize ? 1 : 2) * options.memtable.bytes),
       memory_budget_(options.memory_budget_bytes),
       holes_(this, &header_, &segments_, &free_) {
 #if defined(BRAID_CRASHSIM)
@@ -368,12 +369,12 @@ Status PmemPool::Grow(uint32_t region, uint64_t chunks_in_a_run) {
   return grown;
 }
 
-/// A pool that can't grow has to have room for the copies of all logs that wait for a flush; else
-/// those of the next one do, whose log is free afterwards.
+/// A pool that can't grow has to have room for the copies of all logs that wait for a flush,
+/// however badly these fill their chunks. In others those of the next flush have, whose log is free
+/// afterwards; should they need more, the pool grows.
 void PmemPool::KeepForCopies(bool may_grow) noexcept {
-  constexpr uint64_t kLogTails = 32;  // chunks that logs of one memtable have begun, or wasted
-  free_.KeepForCopies(may_grow && max_bytes_ == 0 ? 2 * ChunksIn(memtable_bytes_) + kLogTails
-                                                  : ~0ull);
+  constexpr uint64_t kBegun = 8;  // chunks that hold little
+  free_.KeepForCopies(may_grow && max_bytes_ == 0 ? ChunksIn(copied_bytes_) + kBegun : ~0ull);
 }
 
 /// The size of a region's next segment: an eighth of what the region has, within limits. Small

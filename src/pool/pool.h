@@ -131,7 +131,7 @@ class PmemPool : public ChunkSpace {
   uint64_t write_ahead_chunks() const noexcept { return free_.write_ahead(); }
   /// Chunks that were taken since the open, except for copies; EndCopies as in FreeChunks.
   uint64_t chunks_taken() const noexcept { return free_.taken(); }
-  void EndCopies() noexcept { free_.EndCopies(); }
+  void EndCopies(uint64_t copied) noexcept { free_.EndCopies(copied); }
   /// Allocations that another region than theirs has served.
   uint64_t region_fallbacks() const noexcept {
     return region_fallbacks_.load(std::memory_order_relaxed);
@@ -218,7 +218,7 @@ class PmemPool : public ChunkSpace {
   media::PersistOps ops_;
   const uint64_t max_bytes_;
   const uint64_t initial_bytes_;
-  const uint64_t memtable_bytes_;
+  const uint64_t copied_bytes_;  // by a flush, except towers
   const uint64_t memory_budget_;
   bool was_clean_ = false;
   bool created_ = false;

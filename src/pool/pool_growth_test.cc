@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string>
 #include <thread>
 
 #include "media/file_media.h"
@@ -17,21 +18,33 @@ class PoolGrowthTest : public ::testing::Test {
   void SetUp() override {
     options_.pool.initial_bytes = 8ull << 20;
     options_.pool.chunk_bytes = 64ull << 10;
+    Open("pool");
+  }
+  /// Another pool, of a store with memtables of 16 chunks.
+  void Reopen(LogKind kind) {
+    options_.memtable.bytes = 1ull << 20;
+    options_.log.kind = kind;
+    Open("memtables");
+  }
+  void Open(const std::string& name) {
+    pool_.reset();
     Result<std::unique_ptr<media::Media>> media =
-        media::OpenFileMedia(folder_.Sub("pool"), options_.pool, true);
+        media::OpenFileMedia(folder_.Sub(name), options_.pool, true);
     ASSERT_TRUE(media.ok()) << media.status().ToString();
     Result<std::unique_ptr<PmemPool>> pool =
         PmemPool::Open(std::move(media).value(), options_, [](PmemPool*) { return Status::OK(); });
     ASSERT_TRUE(pool.ok()) << pool.status().ToString();
     pool_ = std::move(pool).value();
   }
-  void Take(uint64_t chunks) {
+  void Take(uint64_t chunks, format::ChunkKind kind = format::ChunkKind::kLog) {
     for (uint64_t i = 0; i < chunks; ++i) {
-      const Result<uint64_t> taken = pool_->AllocateLogChunk(
-          format::LogChunkHeader{}, format::ChunkKind::kLog, AllocationClass::kWrite);
+      const Result<uint64_t> taken =
+          pool_->AllocateLogChunk(format::LogChunkHeader{}, kind, AllocationClass::kWrite);
       ASSERT_TRUE(taken.ok()) << taken.status().ToString();
     }
   }
+  /// Of logs whose entries are to be copied.
+  void TakeLogs(uint64_t chunks) { Take(chunks, format::ChunkKind::kWriteAhead); }
 
   test::TempFolder folder_;
   Options options_;
@@ -93,9 +106,7 @@ TEST_F(PoolGrowthTest, WhatIsKeptForCopiesIsNoRoomForWrites) {
   const uint64_t bytes = pool_->pool_bytes();
   // Logs to be copied keep twice as much free, which no write may have.
   while (pool_->spare_chunks() >= 8) {
-    const Result<uint64_t> taken = pool_->AllocateLogChunk(
-        format::LogChunkHeader{}, format::ChunkKind::kWriteAhead, AllocationClass::kWrite);
-    ASSERT_TRUE(taken.ok()) << taken.status().ToString();
+    TakeLogs(1);
   }
   ASSERT_EQ(pool_->pool_bytes(), bytes);
   EXPECT_GT(pool_->free_chunks(), pool_->chunks() / 2);
@@ -105,22 +116,22 @@ TEST_F(PoolGrowthTest, WhatIsKeptForCopiesIsNoRoomForWrites) {
 }
 
 TEST_F(PoolGrowthTest, LogsOfManyMemTablesDoNotKeepRoomForAllTheirCopies) {
-  options_.memtable.bytes = 1ull << 20;
-  pool_.reset();
-  Result<std::unique_ptr<media::Media>> media =
-      media::OpenFileMedia(folder_.Sub("memtables"), options_.pool, true);
-  ASSERT_TRUE(media.ok());
-  Result<std::unique_ptr<PmemPool>> pool =
-      PmemPool::Open(std::move(media).value(), options_, [](PmemPool*) { return Status::OK(); });
-  ASSERT_TRUE(pool.ok()) << pool.status().ToString();
-  pool_ = std::move(pool).value();
+  Reopen(LogKind::kWriteAhead);
   constexpr uint64_t kLogs = 400;  // of 25 memtables
-  for (uint64_t i = 0; i < kLogs; ++i) {
-    const Result<uint64_t> taken = pool_->AllocateLogChunk(
-        format::LogChunkHeader{}, format::ChunkKind::kWriteAhead, AllocationClass::kWrite);
-    ASSERT_TRUE(taken.ok()) << taken.status().ToString();
-  }
+  TakeLogs(kLogs);
   EXPECT_LT(pool_->chunks(), 2 * kLogs);
+  EXPECT_GE(pool_->reserve_chunks(), 2u * 16u) << "half of each chunk of copies may be wasted";
+}
+
+TEST_F(PoolGrowthTest, CopiesOfSmallRecordsFillTheirChunksAsTheLogDid) {
+  Reopen(LogKind::kBySize);
+  const uint64_t before = pool_->reserve_chunks();
+  TakeLogs(16);  // of one memtable
+  const uint64_t kept = pool_->reserve_chunks() - before;
+  EXPECT_GE(kept, 16u + 16u / 8) << "with their towers";
+  EXPECT_LT(kept, 2u * 16u);
+  TakeLogs(4 * 16);  // flushes of five memtables, one after the other
+  EXPECT_GE(pool_->reserve_chunks() - before, 16u + 5u * 16u / 8);
 }
 
 TEST_F(PoolGrowthTest, KeepsNoMoreThanHalfAGigabyteFree) {
