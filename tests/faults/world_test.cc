@@ -112,6 +112,47 @@ TEST(DiskFullAtGrowthTest, WritesResumeWhenTheDiskHasRoomAgain) {
   ExpectVerified(again.get());
 }
 
+// Until growth fails a pool keeps room for the copies of one flush, and of small ones for little
+// more than the log takes. The records are as small as can be, so that their towers count most.
+TEST(DiskFullAtGrowthTest, AllThatWaitsIsFlushedAndDeletesMakeRoom) {
+  TempFolder folder;
+  const SmallDisk disk(folder.Sub("disk"), "size=48m,mode=0700");
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a tmpfs is not permitted here: " << disk.why();
+  Options options = TinyOptions();
+  options.pool.chunk_bytes = 64ull << 10;
+  options.memtable.bytes = 4ull << 20;
+  options.memtable.max_immutable = 6;
+  const auto db = OpenOrFail(options, folder.Sub("disk") + "/pool");
+  ASSERT_NE(db, nullptr);
+  // As small as can be, so that towers are the most of them.
+  const auto key_of = [](uint32_t i) {
+    std::string key(sizeof i, '\0');
+    std::memcpy(key.data(), &i, sizeof i);
+    return key;
+  };
+  uint32_t count = 0;
+  Status status;
+  while (count < 10'000'000 && (status = db->Put(key_of(count), "")).ok()) ++count;
+  ASSERT_TRUE(HasCode(status, Status::Code::kOutOfSpace));
+  EXPECT_TRUE(Says(status, "free space on the filesystem")) << status.ToString();
+  ASSERT_GT(count, 500'000u);
+  BRAID_ASSERT_OK(db->Flush());
+  EXPECT_EQ(db->GetStatistics().immutable_memtables, 0u);
+  for (uint32_t i = 0; i < count / 2; ++i) {
+    if (i % 50'000 == 0) {
+      BRAID_ASSERT_OK(db->Compact());
+    }
+    BRAID_ASSERT_OK(db->Delete(key_of(i)));
+  }
+  BRAID_ASSERT_OK(db->Compact());
+  for (uint32_t i = 0; i < count / 4; ++i) BRAID_ASSERT_OK(db->Put(key_of(i), ""));
+  std::string value;
+  EXPECT_TRUE(db->Get(key_of(0), &value).ok());
+  EXPECT_TRUE(db->Get(key_of(count / 2 - 1), &value).IsNotFound());
+  EXPECT_TRUE(db->Get(key_of(count - 1), &value).ok());
+  ExpectVerified(db.get());
+}
+
 /// Allows so many more descriptors than are open now.
 bool AllowDescriptors(rlim_t more) {
   const rlimit enough{4096, 4096};
