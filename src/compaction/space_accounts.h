@@ -57,8 +57,8 @@ class SpaceAccounts {
   }
   /// Counts a few chunks of earlier sessions. False when all are known.
   bool CountStep();
-  /// Logs whose entries a committed table has copies of. A recovered log may be one, whatever kind
-  /// this session writes.
+  /// Retires logs whose entries a committed table has copies of; no room is kept for such copies
+  /// from here on. A recovered log may be one, whatever kind this session writes.
   void RetireLogs();
   /// What the pool's bytes are used for. Cost: some words in DRAM for each chunk of the pool; the
   /// first time, the header of each.
