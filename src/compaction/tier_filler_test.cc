@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kPath = "memory:filler";
 constexpr uint64_t kStays = 16 << 10;  // of live bytes; a run is of a quarter
 
-std::string KeyOfTier(int i) { return "key" + std::to_string(1000 + i); }
+std::string KeyAt(int i) { return "key" + std::to_string(1000 + i); }
 std::string Value(int i, char c) { return std::to_string(i) + std::string(200, c); }
 
 /// Somebody waits for all work; the pass for deletes has been.
@@ -78,7 +78,7 @@ class TierFillerTest : public ::testing::Test {
   test::StoreParts& parts() { return *parts_; }
   TierFiller& filler() { return parts().tier_filler; }
   void PutAll(char c) {
-    for (int i = 0; i < kKeys; ++i) parts().Put(KeyOfTier(i), Value(i, c));
+    for (int i = 0; i < kKeys; ++i) parts().Put(KeyAt(i), Value(i, c));
     MergeAll();
   }
   void MergeAll() {
@@ -104,7 +104,7 @@ class TierFillerTest : public ::testing::Test {
   }
   void ExpectAll(char c, int but = -1) {
     for (int i = 0; i < kKeys; ++i) {
-      EXPECT_EQ(parts().Get(KeyOfTier(i)), i == but ? "-" : Value(i, c)) << KeyOfTier(i);
+      EXPECT_EQ(parts().Get(KeyAt(i)), i == but ? "-" : Value(i, c)) << KeyAt(i);
     }
     const VerifyReport report = parts().Verify();
     EXPECT_TRUE(report.problems.empty()) << report.problems.front();
@@ -147,11 +147,11 @@ TEST_F(TierFillerTest, ANewerVersionThatComesMeanwhileStays) {
 TEST_F(TierFillerTest, ADeleteThatComesMeanwhileHidesWhatIsOnItsWay) {
   PutAll('a');
   BeginRuns();
-  parts().Delete(KeyOfTier(kOfFirstRun));
+  parts().Delete(KeyAt(kOfFirstRun));
   MergeAll();
   tasks_.DoNext();
   tier::Found found;
-  ASSERT_TRUE(parts().tier->store().Get(KeyOfTier(kOfFirstRun), &found).ok());
+  ASSERT_TRUE(parts().tier->store().Get(KeyAt(kOfFirstRun), &found).ok());
   ASSERT_TRUE(found.result().has_version()) << "the test means a key of the first run";
   ExpectAll('a', kOfFirstRun);
   FinishAll();
@@ -170,9 +170,9 @@ TEST_F(TierFillerTest, ChunksOfARunAreNotReusedWhileItIsWritten) {
   while (tasks_.waiting() != 0) tasks_.DoNext();
   for (int i = 0; i < kKeys; ++i) {
     tier::Found found;
-    ASSERT_TRUE(parts().tier->store().Get(KeyOfTier(i), &found).ok());
+    ASSERT_TRUE(parts().tier->store().Get(KeyAt(i), &found).ok());
     if (!found.result().has_version()) continue;
-    EXPECT_EQ(found.bytes().substr(sizeof(tier::RecordHead)), Value(i, 'a')) << KeyOfTier(i);
+    EXPECT_EQ(found.bytes().substr(sizeof(tier::RecordHead)), Value(i, 'a')) << KeyAt(i);
   }
   const uint64_t used = parts().pool->used_chunks();
   FinishAll();
@@ -192,22 +192,22 @@ TEST_F(TierFillerTest, AViewThatComesMeanwhileSeesWhatItSaw) {
   as_before.snapshot = before.get();
   for (int i = 0; i < kKeys; ++i) {
     std::string value;
-    test::StoreParts::ExpectOk(parts().reader.Get(as_before, KeyOfTier(i), &value));
-    EXPECT_EQ(value, Value(i, 'a')) << KeyOfTier(i);
+    test::StoreParts::ExpectOk(parts().reader.Get(as_before, KeyAt(i), &value));
+    EXPECT_EQ(value, Value(i, 'a')) << KeyAt(i);
   }
   ExpectAll('b');
 }
 
 TEST_F(TierFillerTest, WhatWasMovedMeanwhileStays) {
   PutAll('a');
-  for (int i = 0; i < kKeys; i += 2) parts().Put(KeyOfTier(i), Value(i, 'b'));
+  for (int i = 0; i < kKeys; i += 2) parts().Put(KeyAt(i), Value(i, 'b'));
   MergeAll();  // so that chunks are worth a collection
   BeginRuns();
   while (test::StoreParts::Worked(parts().collector.Step(parts().Asked()))) {
   }
   FinishAll();
   for (int i = 0; i < kKeys; ++i)
-    EXPECT_EQ(parts().Get(KeyOfTier(i)), Value(i, i % 2 == 0 ? 'b' : 'a'));
+    EXPECT_EQ(parts().Get(KeyAt(i)), Value(i, i % 2 == 0 ? 'b' : 'a'));
 }
 
 TEST_F(TierFillerTest, AWriteThatFindsNoRoomWaitsForARunOnce) {

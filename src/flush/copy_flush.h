@@ -42,8 +42,8 @@ class CopyFlush {
   CopyFlush& operator=(const CopyFlush&) = delete;
 
   /// As LinkFlush::Run, and leaves `tree` with copies. Errors: OutOfSpace, after which nothing has
-  /// changed and Run may be called again on a new object; Corruption. When the log is retired the
-  /// copies have ended, which the caller tells the pool.
+  /// changed and Run may be called again on a new object; Corruption. After success the caller
+  /// calls PmemPool::EndCopies when it retires the log.
   Result<FlushResult> Run(index::EntryIndex* tree, const index::LiveViews& views,
                           uint64_t head_offset);
 

@@ -117,7 +117,7 @@ Scheduler::SpaceWork::SpaceWork(Scheduler* scheduler)
     : BackgroundJob(scheduler),
       // Beside the budget, so a small part of it: 8 MiB of 1 GiB.
       blocks_(scheduler->store_.options.memory_budget_bytes / (128 * media::MemoryBlocks::kBytes)),
-      taken_(kAheadNanos) {}
+      taken_(kAheadNanos, NowNanos(), scheduler->store_.pool->chunks_taken()) {}
 
 /// Touches pages of the pool ahead of those that are in use: the first touch takes a microsecond or
 /// two, better here than in a put. In pieces, so that a close needs not wait for the rest. False
@@ -141,7 +141,7 @@ bool Scheduler::SpaceWork::Prefault() {
 
 base::Workers::Next Scheduler::SpaceWork::Step() {
   Scheduler& owner = scheduler();
-  const uint64_t demand = taken_.Look(NowNanos(), owner.store_.pool->chunks_taken());
+  const uint64_t demand = taken_.Update(NowNanos(), owner.store_.pool->chunks_taken());
   bool worked = owner.RunStep(&Scheduler::Reclaim);
   if (!owner.failed()) {
     worked = owner.store_.pool->GrowAhead(demand) || worked;

@@ -45,7 +45,7 @@ constexpr uint64_t kFirstFree = 1ull << 20;
 /// Asks for pages of holes ahead of their use. A device that is full is the writers' to report.
 bool PmemPool::FillAhead(uint64_t demand) {
   constexpr uint64_t kPiece = 8;
-  const uint64_t ready = (free_.reserve() + std::max(kLeastReady, demand)) / regions();
+  const uint64_t ready = (free_.reserve(demand) + std::max(kLeastReady, demand)) / regions();
   bool filled = false;
   for (uint32_t region = 0; region < regions() && !failed(); ++region) {
     const uint64_t resident = free_.resident_of(region);
@@ -78,8 +78,8 @@ bool PmemPool::GrowAhead(uint64_t demand) {
   const bool filled = FillAhead(demand);
   if (max_bytes_ != 0 && pool_bytes() + 4 * chunk_bytes() > max_bytes_) return filled;
   // What writes must leave alone is of no use to them, so what they soon take comes on top of it.
-  const uint64_t reserve = free_.ReserveBehind(demand);
-  const uint64_t soon = std::max(kLeastFree, demand / regions()) + reserve / regions();
+  const uint64_t soon =
+      std::max(kLeastFree, demand / regions()) + free_.reserve(demand) / regions();
   for (uint32_t region = 0; region < regions() && !wanting; ++region) {
     const uint64_t chunks = chunks_of(region);
     const uint64_t few = std::min(chunks / 2, ChunksIn(kUsualFree));

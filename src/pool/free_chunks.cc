@@ -400,14 +400,9 @@ int64_t FreeChunks::spare() const {
   return static_cast<int64_t>(Usable()) - static_cast<int64_t>(ReserveFor(AllocationClass::kWrite));
 }
 
-uint64_t FreeChunks::reserve() const {
+uint64_t FreeChunks::reserve(uint64_t more) const {
   const base::MutexLock lock(mutex_);
-  return ReserveFor(AllocationClass::kWrite);
-}
-
-uint64_t FreeChunks::ReserveBehind(uint64_t more) const {
-  const base::MutexLock lock(mutex_);
-  // Those that wait for a flush say whether what is written is to be copied.
+  // Logs that wait for a flush say whether what is written is to be copied.
   return ReserveFor(AllocationClass::kWrite, write_ahead() != 0 ? more : 0);
 }
 

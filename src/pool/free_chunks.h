@@ -67,7 +67,7 @@ class FreeChunks {
   }
   /// A flush has ended, or gives its copies back: what it took by kFlush is no longer a part of
   /// what is kept for copies. Before any of these chunks is free. `copied`: so many chunks of logs
-  /// will be free once readers have left, and nothing of them is to be copied any more.
+  /// have been copied, and will be free once readers have left them.
   void EndCopies(uint64_t copied) noexcept;
   /// Writes leave more alone than they do else: what deletes hide takes room to be let go. Twice as
   /// much, or twice what a list has if there are half of `most_lists`: deletes leave room for one.
@@ -123,11 +123,10 @@ class FreeChunks {
   std::vector<uint64_t> HolesIn(uint64_t first, uint64_t count, uint32_t region) const;
   /// Free chunks except those that writes must leave alone; below zero when too few are left.
   int64_t spare() const;
-  /// Those that writes must leave alone. / Where no flush is under way.
-  uint64_t reserve() const;
+  /// Those that writes must leave alone where no flush is under way.
   uint64_t reserve_at_rest() const;
-  /// reserve() once writes have taken `more` chunks.
-  uint64_t ReserveBehind(uint64_t more) const;
+  /// Those that writes will have to leave alone once they have taken `more` chunks.
+  uint64_t reserve(uint64_t more = 0) const;
   /// Chunks that hold something, headers among them.
   uint64_t used() const;
   /// Exact when none is allocated or freed meanwhile.

@@ -124,7 +124,6 @@ TEST(DiskFullAtGrowthTest, AllThatWaitsIsFlushedAndDeletesMakeRoom) {
   options.memtable.max_immutable = 6;
   const auto db = OpenOrFail(options, folder.Sub("disk") + "/pool");
   ASSERT_NE(db, nullptr);
-  // As small as can be, so that towers are the most of them.
   const auto key_of = [](uint32_t i) {
     std::string key(sizeof i, '\0');
     std::memcpy(key.data(), &i, sizeof i);
