@@ -38,6 +38,8 @@
 #include "index/dram_btree_edit.h"
 #include "index/dram_btree_join.h"
 #include "index/dram_btree_node.h"
+#include "index/dram_btree_scan.h"
+#include "index/keyed_refs.h"
 
 namespace braid::index {
 
@@ -169,35 +171,33 @@ class alignas(64) DramBTree {
   }
 
   /// Copies refs of keys from the first one >= key (> key if not inclusive) on, ascending, at most
-  /// `cap`, all from one leaf as it was at one moment. Returns their number; 0 only if no such key
-  /// is in the tree (or cap is 0). To go on, call again with the last key and inclusive = false.
+  /// `cap`, as each leaf was at one moment. Returns their number; 0 only if no such key is in the
+  /// tree (or cap is 0). To go on, call again with the last key and inclusive = false.
   size_t ScanForward(std::string_view key, bool inclusive, uint64_t* out, size_t cap) const {
-    if (cap == 0) return 0;
-    for (;;) {
-      const Reached at = Descend(key);
-      const LeafPosition where = SearchLeaf(at.leaf, at.state, key, key_of_);
-      const uint32_t begin = where.index + (where.equal && !inclusive ? 1 : 0);
-      const Node* next = at.leaf->next.load(std::memory_order_acquire);
-      PrefetchRefs(next);
-      size_t n = CopyAscending(at.leaf, begin, at.state.count(), out, cap);
-      if (!Unchanged(at.leaf, at.state)) continue;
-      if (WalkForward(next, out, cap, &n)) return n;
-    }
+    btree_internal::RefsOut refs(out, cap);
+    ScanForwardInto(key, inclusive, &refs);
+    return refs.count();
   }
 
   /// As ScanForward, descending from the last key <= key (< key if not inclusive).
   size_t ScanBackward(std::string_view key, bool inclusive, uint64_t* out, size_t cap) const {
-    if (cap == 0) return 0;
-    for (;;) {
-      const Reached at = Descend(key);
-      const LeafPosition where = SearchLeaf(at.leaf, at.state, key, key_of_);
-      const uint32_t end = where.index + (where.equal && inclusive ? 1 : 0);
-      const Node* prev = at.leaf->prev.load(std::memory_order_acquire);
-      PrefetchRefs(prev);
-      size_t n = CopyDescending(at.leaf, end, out, cap);
-      if (!Unchanged(at.leaf, at.state)) continue;
-      if (WalkBackward(at.leaf, prev, out, cap, &n)) return n;
+    btree_internal::RefsOut refs(out, cap);
+    ScanBackwardInto(key, inclusive, &refs);
+    return refs.count();
+  }
+
+  /// The same, from either end or either way, with what the leaves know of the keys. Fewer than
+  /// `cap` also where they are of too many leaves.
+  size_t ScanKeyed(const ScanStart& start, KeyedRefs* out, size_t cap) const {
+    btree_internal::KeyedOut keyed(out, cap);
+    if (start.forward) {
+      start.from_end ? ScanFromStartInto(&keyed)
+                     : ScanForwardInto(start.key, start.inclusive, &keyed);
+    } else {
+      start.from_end ? ScanFromEndInto(&keyed)
+                     : ScanBackwardInto(start.key, start.inclusive, &keyed);
     }
+    return keyed.count();
   }
 
   /// As ScanBackward, not inclusive, but reads no entry where a few heads at most are equal to that
@@ -206,33 +206,28 @@ class alignas(64) DramBTree {
   /// is that of `key`, too; it is set to that of this search.
   template <class Finger>
   size_t ScanBefore(std::string_view key, uint64_t* out, size_t cap, Finger* finger) const {
-    if (cap == 0) return 0;
-    for (;;) {
+    btree_internal::RefsOut refs(out, cap);
+    while (refs.room() != 0) {
       const Reached at = DescendFrom(*finger, key);
       *finger = {at.leaf, at.state.word};
       LeafPosition where = CandidateInLeaf(at.leaf, at.state, key);
       if (where.tied && !where.equal && HasManyTies(at.leaf, at.state, where.index)) {
         where = Resolve(at.leaf, at.state, key, where, key_of_);
       }
-      const Node* prev = at.leaf->prev.load(std::memory_order_acquire);
-      PrefetchRefs(prev);
-      size_t n = CopyDescending(at.leaf, where.index, out, cap);
-      if (!Unchanged(at.leaf, at.state)) continue;
-      if (WalkBackward(at.leaf, prev, out, cap, &n)) return n;
+      if (CopyBackward(at, where.index, &refs)) break;
     }
+    return refs.count();
   }
 
   size_t ScanFromStart(uint64_t* out, size_t cap) const {
-    for (size_t n = 0; cap != 0; n = 0) {
-      if (WalkForward(first_leaf_, out, cap, &n)) return n;
-    }
-    return 0;
+    btree_internal::RefsOut refs(out, cap);
+    ScanFromStartInto(&refs);
+    return refs.count();
   }
   size_t ScanFromEnd(uint64_t* out, size_t cap) const {
-    for (size_t n = 0; cap != 0; n = 0) {
-      if (WalkBackward(nullptr, LastLeaf(), out, cap, &n)) return n;
-    }
-    return 0;
+    btree_internal::RefsOut refs(out, cap);
+    ScanFromEndInto(&refs);
+    return refs.count();
   }
 
   /// The ref of the greatest key <= key, or 0.
@@ -241,6 +236,12 @@ class alignas(64) DramBTree {
     return ScanBackward(key, true, &ref, 1) == 0 ? 0 : ref;
   }
 
+  /// Whether no key is in it, nor was its number drawn for one that is on its way (invariant 8). A
+  /// tree whose keys were erased may say no.
+  bool is_empty() const {
+    const NodeState state = AwaitRoot().second;
+    return state.is_leaf() && state.count() == 0;
+  }
   /// The number of keys; exact when no operation is under way.
   size_t size() const {
     int64_t sum = 0;
@@ -269,6 +270,7 @@ class alignas(64) DramBTree {
   using LeafPosition = btree_internal::LeafPosition;
 
   static constexpr size_t kGroup = 8;
+  static constexpr size_t kFirstEntries = 2;
   /// A sparse leaf is looked at when so many more keys have left it.
   static constexpr uint32_t kJoinEvery = 8;
 
@@ -352,21 +354,66 @@ class alignas(64) DramBTree {
     }
   }
 
-  static size_t CopyAscending(const Leaf* leaf, uint32_t begin, uint32_t end, uint64_t* out,
-                              size_t cap) {
-    size_t n = 0;
-    for (uint32_t i = begin; i < end && n < cap; ++i) {
-      out[n++] = leaf->refs[i].load(std::memory_order_acquire);
+  // What follows puts refs into an `Out` (dram_btree_scan.h) that has none yet.
+
+  template <class Out>
+  void ScanForwardInto(std::string_view key, bool inclusive, Out* out) const {
+    while (out->room() != 0) {
+      const Reached at = Descend(key);
+      const LeafPosition where = SearchLeaf(at.leaf, at.state, key, key_of_);
+      const uint32_t begin = where.index + (where.equal && !inclusive ? 1 : 0);
+      const Node* next = at.leaf->next.load(std::memory_order_acquire);
+      PrefetchNext(true, next, at.state.count() - begin, *out);
+      out->Copy(true, at.leaf, at.state, begin, at.state.count());
+      if (!Unchanged(at.leaf, at.state)) continue;
+      out->Keep();
+      PrefetchEntries(*out);
+      if (WalkForward(next, out)) return;
     }
-    return n;
   }
 
-  static size_t CopyDescending(const Leaf* leaf, uint32_t end, uint64_t* out, size_t cap) {
-    size_t n = 0;
-    for (uint32_t i = end; i > 0 && n < cap; --i) {
-      out[n++] = leaf->refs[i - 1].load(std::memory_order_acquire);
+  template <class Out>
+  void ScanBackwardInto(std::string_view key, bool inclusive, Out* out) const {
+    while (out->room() != 0) {
+      const Reached at = Descend(key);
+      const LeafPosition where = SearchLeaf(at.leaf, at.state, key, key_of_);
+      if (CopyBackward(at, where.index + (where.equal && inclusive ? 1 : 0), out)) return;
     }
-    return n;
+  }
+
+  /// From before slot `end` of a leaf on. False when the caller is to begin again.
+  template <class Out>
+  bool CopyBackward(const Reached& at, uint32_t end, Out* out) const {
+    const Node* prev = at.leaf->prev.load(std::memory_order_acquire);
+    PrefetchNext(false, prev, end, *out);
+    out->Copy(false, at.leaf, at.state, 0, end);
+    if (!Unchanged(at.leaf, at.state)) return false;
+    out->Keep();
+    PrefetchEntries(*out);
+    return WalkBackward(at.leaf, prev, out);
+  }
+
+  /// Asks for what a scan looks at first: it comes while the next leaf is waited for.
+  template <class Out>
+  void PrefetchEntries(const Out& out) const {
+    if constexpr (requires { key_of_.Prefetch(uint64_t{}); }) {
+      for (size_t i = 0; i < std::min(out.count(), kFirstEntries); ++i) {
+        key_of_.Prefetch(out.refs()[i]);
+      }
+    }
+  }
+
+  template <class Out>
+  void ScanFromStartInto(Out* out) const {
+    while (out->room() != 0) {
+      if (WalkForward(first_leaf_, out)) return;
+    }
+  }
+  template <class Out>
+  void ScanFromEndInto(Out* out) const {
+    while (out->room() != 0) {
+      if (WalkBackward(nullptr, LastLeaf(), out)) return;
+    }
   }
 
   /// Whether more keys than can be passed over have the head of that at `index`.
@@ -377,28 +424,28 @@ class alignas(64) DramBTree {
                leaf->heads[index].load(std::memory_order_acquire);
   }
 
-  /// What a walk reads of a leaf, or of none.
-  static void PrefetchRefs(const Node* node) {
-    if (node == nullptr) return;
-    base::Prefetch(node);
-    base::PrefetchRange(&btree_internal::AsLeaf(node)->refs, sizeof(Leaf::refs));
+  /// Asks for what comes behind a leaf of which `here` slots are copied, if there is room for more.
+  template <class Out>
+  static void PrefetchNext(bool forward, const Node* node, size_t here, const Out& out) {
+    if (node == nullptr || here >= out.room()) return;
+    out.Prefetch(forward, btree_internal::AsLeaf(node), out.room() - here);
   }
 
-  /// Adds the first refs at or behind `node` to the *n in `out`, leaf by leaf, up to `cap`. What
-  /// was in a leaf stays before what its neighbour to the right begins with, whichever of the two
-  /// is split meanwhile, and even if they are joined. False when there is none yet and the way is
-  /// lost: a leaf on it has given way. The caller begins again then, by the key.
-  static bool WalkForward(const Node* node, uint64_t* out, size_t cap, size_t* n) {
-    BRAID_DCHECK(*n <= cap);
-    while (node != nullptr && *n < cap) {
+  /// Adds the first refs at or behind `node` to those of `out`, leaf by leaf. What was in a leaf
+  /// stays before what its neighbour to the right begins with, whichever of the two is split
+  /// meanwhile, and even if they are joined. False when there is none yet and the way is lost: a
+  /// leaf on it has given way. The caller begins again then, by the key.
+  template <class Out>
+  static bool WalkForward(const Node* node, Out* out) {
+    while (node != nullptr && out->room() != 0) {
       const Leaf* leaf = btree_internal::AsLeaf(node);
       const NodeState state = AwaitState(leaf);
-      if (state.unlinked()) return *n != 0;
+      if (state.unlinked()) return out->count() != 0;
       const Node* next = leaf->next.load(std::memory_order_acquire);
-      PrefetchRefs(next);
-      const size_t more = CopyAscending(leaf, 0, state.count(), out + *n, cap - *n);
+      PrefetchNext(true, next, state.count(), *out);
+      out->Copy(true, leaf, state, 0, state.count());
       if (!Unchanged(leaf, state)) continue;
-      *n += more;
+      out->Keep();
       node = next;
     }
     return true;
@@ -407,25 +454,24 @@ class alignas(64) DramBTree {
   /// The same for the last refs before the leaf `behind` (nullptr: the end of the tree). `node` is
   /// a leaf to the left of it; since a `prev` that was read may be older than a split (invariant
   /// 5), the walk goes right from there until it stands directly before `behind`.
-  static bool WalkBackward(const Node* behind, const Node* node, uint64_t* out, size_t cap,
-                           size_t* n) {
-    BRAID_DCHECK(*n <= cap);
-    while (node != nullptr && *n < cap) {
+  template <class Out>
+  static bool WalkBackward(const Node* behind, const Node* node, Out* out) {
+    while (node != nullptr && out->room() != 0) {
       const Leaf* leaf = btree_internal::AsLeaf(node);
       const NodeState state = AwaitState(leaf);
-      if (state.unlinked()) return *n != 0;
+      if (state.unlinked()) return out->count() != 0;
       const Node* prev = leaf->prev.load(std::memory_order_acquire);
-      PrefetchRefs(prev);
-      const size_t more = CopyDescending(leaf, state.count(), out + *n, cap - *n);
+      PrefetchNext(false, prev, state.count(), *out);
+      out->Copy(false, leaf, state, 0, state.count());
       const Node* next = leaf->next.load(std::memory_order_acquire);
       if (!Unchanged(leaf, state)) continue;
       if (next != behind) {
         // Nothing leads to a leaf that has given way, and the end may be another one by now.
-        if (next == nullptr || HasGivenWay(behind)) return *n != 0;
+        if (next == nullptr || HasGivenWay(behind)) return out->count() != 0;
         node = next;
         continue;
       }
-      *n += more;
+      out->Keep();
       behind = node;
       node = prev;
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/epoch.h"
 #include "index/dram_btree.h"
 #include "index/dram_skiplist.h"
@@ -63,6 +64,23 @@ class MapIndex final : public EntryIndex {
       return map_.ScanBackward(key, false, out, cap);
     }
   }
+  size_t ScanKeyed([[maybe_unused]] const ScanStart& start, [[maybe_unused]] KeyedRefs* out,
+                   [[maybe_unused]] size_t cap) const override {
+    if constexpr (kKnowsKeys) {
+      return map_.ScanKeyed(start, out, cap);
+    } else {
+      BRAID_CHECK(kKnowsKeys);
+      return 0;
+    }
+  }
+  bool knows_keys() const noexcept override { return kKnowsKeys; }
+  bool is_empty() const override {
+    if constexpr (requires { map_.is_empty(); }) {
+      return map_.is_empty();
+    } else {
+      return map_.size() == 0;
+    }
+  }
   size_t ScanFromStart(uint64_t* out, size_t cap) const override {
     return map_.ScanFromStart(out, cap);
   }
@@ -82,6 +100,10 @@ class MapIndex final : public EntryIndex {
   }
 
  private:
+  static constexpr bool kKnowsKeys = requires(const Map& map, KeyedRefs* out) {
+    map.ScanKeyed(ScanStart{}, out, size_t{});
+  };
+
   base::MemoryUsers* users_;
   Map map_;
 };

@@ -20,6 +20,7 @@
 #include "base/function_ref.h"
 #include "base/memory_users.h"
 #include "braid/options.h"
+#include "index/keyed_refs.h"
 #include "pool/pool.h"
 
 namespace braid::index {
@@ -72,6 +73,11 @@ class EntryIndex : public base::MemoryUser {
   /// spares a look at an entry. Cheap for keys that come in order with the same finger.
   virtual size_t ScanBefore(std::string_view key, uint64_t* out, size_t cap,
                             Finger* finger) const = 0;
+  /// As the others, with what the index knows of the keys. Only where it does (knows_keys).
+  virtual size_t ScanKeyed(const ScanStart& start, KeyedRefs* out, size_t cap) const = 0;
+  virtual bool knows_keys() const noexcept = 0;
+  /// Whether a scan would find nothing now. It may say no where keys were erased.
+  virtual bool is_empty() const = 0;
   virtual size_t ScanFromStart(uint64_t* out, size_t cap) const = 0;
   virtual size_t ScanFromEnd(uint64_t* out, size_t cap) const = 0;
 

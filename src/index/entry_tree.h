@@ -1,4 +1,4 @@
-// Purpose: lookups and cursors through an ordered index in DRAM over entries in persistent memory,
+// Purpose: lookups through an ordered index in DRAM over entries in persistent memory,
 // as memtables and the index over L1 use it: from a key to its newest entry. Older versions follow
 // through the entries' bottom links.
 // Thread safety: see entry_index.h; entries are kept alive by the caller's epoch or view.
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/prefetch.h"
 #include "index/entry_index.h"
 #include "index/sorted_run.h"
 #include "pool/pool.h"
@@ -31,6 +32,8 @@ class EntryKeyOf {
     BRAID_DCHECK(offset != 0 && offset % 8 == 0);
     return format::KeyWithin(base_ + offset, chunk_bytes_ - (offset & (chunk_bytes_ - 1)));
   }
+  /// Asks for a short entry. What is longer is read on by the hardware.
+  void Prefetch(uint64_t offset) const noexcept { base::PrefetchRange(base_ + offset, 160); }
 
  private:
   const char* base_;
@@ -58,12 +61,6 @@ LookupResult LookupInTree(const pool::PmemPool& pool, const EntryIndex& tree, co
 /// behind those of the others.
 void LookupManyInTree(const pool::PmemPool& pool, const EntryIndex& tree, const LookupKey* keys,
                       size_t n, const ReadView& view, LookupResult* out) noexcept;
-
-/// A cursor over such a tree. `passed` (may be null; it outlives the cursor) grows by the keys that
-/// it has passed, some at a time, the last of them when it is destroyed.
-std::unique_ptr<Cursor> NewTreeCursor(const pool::PmemPool* pool,
-                                      std::shared_ptr<const EntryIndex> tree, const ReadView& view,
-                                      std::atomic<uint64_t>* passed = nullptr);
 
 /// True when the header and key of `entry` match their check; `hash` is that of its key.
 inline bool KeyIsIntact(const pool::PmemPool& pool, const format::EntryHeader& entry,

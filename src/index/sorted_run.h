@@ -6,9 +6,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "index/cursor.h"
 #include "index/read_view.h"
+#include "index/tree_merge.h"
 
 namespace braid::index {
 
@@ -33,6 +35,9 @@ class SortedRun {
   /// The caller keeps the run, and what the view sees, as long as the cursor. Throws
   /// std::bad_alloc.
   virtual std::unique_ptr<Cursor> NewCursor(const ReadView& view) const = 0;
+  /// The tree that has the newest entries of all its keys, and knows its keys, where there is one:
+  /// a cursor over several such is faster than one over each.
+  virtual std::optional<TreeSource> AsTree() const { return std::nullopt; }
 };
 
 }  // namespace braid::index

@@ -3,8 +3,11 @@
 #include "level/pmem_table.h"
 
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "base/check.h"
+#include "index/tree_cursor.h"
 
 namespace braid::level {
 
@@ -110,19 +113,24 @@ void PmemTable::GetMany(const index::LookupKey* keys, size_t n, const index::Rea
   }
 }
 
+/// The tree, if it has all keys; else null.
+std::shared_ptr<const EntryIndex> PmemTable::WholeTree() const {
+  const base::MutexLock lock(mutex_);
+  BRAID_DCHECK(Shown().tree == tree_owner_.get());
+  return Shown().min_height == 1 ? tree_owner_ : nullptr;
+}
+
 std::unique_ptr<index::Cursor> PmemTable::NewCursor(const index::ReadView& view) const {
-  std::shared_ptr<const EntryIndex> tree;
-  uint32_t min_height = 0;
-  {
-    const base::MutexLock lock(mutex_);
-    BRAID_DCHECK(Shown().tree == tree_owner_.get());
-    tree = tree_owner_;
-    min_height = Shown().min_height;
-  }
-  if (tree != nullptr && min_height == 1) {
-    return index::NewTreeCursor(pool_, std::move(tree), view);
+  if (auto tree = WholeTree(); tree != nullptr) {
+    return index::NewTreeCursor(pool_, {{std::move(tree)}}, view);
   }
   return index::NewListCursor(list(), shared_from_this(), view);
+}
+
+std::optional<index::TreeSource> PmemTable::AsTree() const {
+  auto tree = WholeTree();
+  if (tree == nullptr || !tree->knows_keys()) return std::nullopt;
+  return index::TreeSource{std::move(tree), nullptr, entries()};
 }
 
 std::shared_ptr<const EntryIndex> PmemTable::tree() const {

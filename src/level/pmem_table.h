@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -47,6 +48,7 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
   void GetMany(const index::LookupKey* keys, size_t n, const index::ReadView& view,
                index::LookupResult* out) const noexcept override;
   std::unique_ptr<index::Cursor> NewCursor(const index::ReadView& view) const override;
+  std::optional<index::TreeSource> AsTree() const override;
   PmemTable* AsList() noexcept override { return this; }
   uint64_t index_bytes() const noexcept override {
     const std::shared_ptr<const index::EntryIndex> tree = this->tree();
@@ -104,6 +106,7 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
   void set_tree(std::shared_ptr<const index::EntryIndex> tree, uint32_t min_height);
 
  private:
+  std::shared_ptr<const index::EntryIndex> WholeTree() const;
   /// The tree that lookups use, and what it holds: one word, so that both are always of one tree.
   struct ShownTree {
     const index::EntryIndex* tree;

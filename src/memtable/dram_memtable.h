@@ -16,8 +16,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
+#include "index/tree_cursor.h"
 #include "memtable/mem_table.h"
 #include "memtable/recovered_entries.h"
 
@@ -44,7 +46,11 @@ class DramMemTable final : public MemTable {
     index::LookupManyInTree(pool_, *tree_, keys, n, view, out);
   }
   std::unique_ptr<index::Cursor> NewCursor(const index::ReadView& view) const override {
-    return index::NewTreeCursor(&pool_, tree_, view, passed_count());
+    return index::NewTreeCursor(&pool_, {{tree_, passed_count()}}, view);
+  }
+  std::optional<index::TreeSource> AsTree() const override {
+    if (!tree_->knows_keys()) return std::nullopt;
+    return index::TreeSource{tree_, passed_count(), entries()};
   }
   FlushSource flush_source() const override {
     return {tree_, log_.kind() == format::ChunkKind::kWriteAhead};

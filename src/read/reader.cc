@@ -3,14 +3,18 @@
 #include "read/reader.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/epoch.h"
 #include "engine/empty_iterator.h"
 #include "engine/failed_snapshot.h"
+#include "index/tree_cursor.h"
 #include "read/db_iterator.h"
 #include "tier/tier_cursor.h"
 
@@ -57,6 +61,38 @@ LookupResult SearchTables(const level::ReadState& state, const cache::LookupCach
   result = lookup->Find(key, view);
   if (result.state != LookupResult::State::kAbsent) return result;
   return FindIn(state.tables(), key, view);
+}
+
+/// Cursors over all runs: one over those that are trees, and one over each of the others.
+std::vector<std::unique_ptr<index::Cursor>> CursorsOf(std::span<const index::SortedRun* const> runs,
+                                                      const pool::PmemPool& pool,
+                                                      const index::ReadView& view) {
+  std::vector<index::TreeSource> trees;
+  std::vector<const index::SortedRun*> others;
+  trees.reserve(runs.size());
+  uint64_t entries = 1;
+  uint64_t in_trees = 0;
+  for (const index::SortedRun* run : runs) {
+    entries += run->entries();
+    std::optional<index::TreeSource> tree;
+    if (trees.size() < index::kMostSources) tree = run->AsTree();
+    if (tree) {
+      in_trees += tree->entries;
+      trees.push_back(std::move(*tree));
+    } else {
+      others.push_back(run);
+    }
+  }
+  std::vector<std::unique_ptr<index::Cursor>> cursors;
+  cursors.reserve(others.size() + 1);
+  const auto add = [&](std::unique_ptr<index::Cursor> cursor, uint64_t of_it) {
+    const auto share = static_cast<double>(of_it) / static_cast<double>(entries);
+    cursor->ExpectShare(std::min(share, 1.0));  // it may have grown meanwhile
+    cursors.push_back(std::move(cursor));
+  };
+  if (!trees.empty()) add(index::NewTreeCursor(&pool, std::move(trees), view), in_trees);
+  for (const index::SortedRun* run : others) add(run->NewCursor(view), run->entries());
+  return cursors;
 }
 
 }  // namespace
@@ -227,15 +263,7 @@ Result<Reader::Shown> Reader::ShowNewest(const Snapshot* snapshot) {
 /// All that `view` sees in the tables of `state`, which the caller keeps, as it does the engine.
 level::MergingIterator Reader::MergeOf(const level::ReadState& state,
                                        const index::ReadView& view) const {
-  std::vector<std::unique_ptr<index::Cursor>> cursors;
-  cursors.reserve(state.runs().size());
-  uint64_t entries = 1;
-  for (const index::SortedRun* run : state.runs()) entries += run->entries();
-  for (const index::SortedRun* run : state.runs()) {
-    cursors.push_back(run->NewCursor(view));
-    const auto share = static_cast<double>(run->entries()) / static_cast<double>(entries);
-    cursors.back()->ExpectShare(std::min(share, 1.0));  // it may have grown meanwhile
-  }
+  std::vector<std::unique_ptr<index::Cursor>> cursors = CursorsOf(state.runs(), pool_, view);
   level::MergingIterator::Below below{nullptr, {}};
   if (store_.tier != nullptr) {
     below.moves = &store_.tier->moves();

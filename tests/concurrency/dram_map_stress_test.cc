@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/compare.h"
 #include "base/epoch.h"
 #include "base/random.h"
 #include "index/dram_btree.h"
@@ -191,6 +192,35 @@ class Arena {
 
   // Several leaves a call.
   static constexpr size_t kScanned = 192;
+  static_assert(kScanned <= KeyedRefs::kMost);
+
+  size_t ScanPlain(const std::string& from, bool inclusive, bool backward, uint64_t* refs) const {
+    return backward ? tree_.ScanBackward(from, inclusive, refs, kScanned)
+                    : tree_.ScanForward(from, inclusive, refs, kScanned);
+  }
+  // With what the leaves know of the keys, where the map tells that.
+  size_t ScanKeyed(const std::string& from, bool inclusive, bool backward, uint64_t* refs) {
+    if constexpr (requires(KeyedRefs * out) { tree_.ScanKeyed(ScanStart{}, out, kScanned); }) {
+      KeyedRefs copied;
+      const size_t n = tree_.ScanKeyed({!backward, false, inclusive, from}, &copied, kScanned);
+      for (size_t i = 0, part = 0; i < n; ++i) {
+        if (i == copied.part[part].end) ++part;
+        const LeafPart& leaf = copied.part[part];
+        const std::string& key = EntryOf(copied.refs[i]).key;
+        const std::string_view prefix = std::string_view(key).substr(0, leaf.prefix_length);
+        bool known = copied.heads[i] == base::WordAt(key, leaf.prefix_length) &&
+                     (leaf.length == LeafPart::kMixed || leaf.length == key.size());
+        for (size_t word = 0; word < LeafPart::kWords; ++word) {
+          known = known && leaf.prefix[word] == base::WordAt(prefix, 8 * word);
+        }
+        Require(known, "a leaf told of another key");
+        refs[i] = copied.refs[i];
+      }
+      return n;
+    } else {
+      return ScanPlain(from, inclusive, backward, refs);
+    }
+  }
 
   // Scans from key i on (down to it, if backward), in at most `chunks` calls, and checks order and
   // that every lasting key of the range is there with at least the value announced before.
@@ -204,8 +234,8 @@ class Arena {
       for (size_t i = 0; i < 400 && InRange(expected, backward, i); ++i) {
         announced.push_back(Announced(backward ? expected - i : expected + i));
       }
-      const size_t n = backward ? tree_.ScanBackward(*from, inclusive, refs, kScanned)
-                                : tree_.ScanForward(*from, inclusive, refs, kScanned);
+      const size_t n = chunk % 2 == 0 ? ScanKeyed(*from, inclusive, backward, refs)
+                                      : ScanPlain(*from, inclusive, backward, refs);
       const size_t base = expected;
       for (size_t r = 0; r < n; ++r) {
         const size_t number = EntryOf(refs[r]).key_number;

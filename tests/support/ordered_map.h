@@ -12,11 +12,14 @@
 #include <deque>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "base/compare.h"
 #include "base/random.h"
+#include "index/keyed_refs.h"
 
 namespace braid::index {
 
@@ -101,6 +104,56 @@ class Harness {
       }
     }
     if constexpr (requires { tree_.ScanBefore(key, refs, 64, &finger_); }) CheckScanBefore(key);
+    if constexpr (requires { tree_.is_empty(); }) {
+      CheckKeyed(key);
+      ASSERT_TRUE(!tree_.is_empty() || model_.empty());
+    }
+  }
+
+  // What scans that tell of the keys find around one, and what they tell.
+  void CheckKeyed(const std::string& key) const {
+    const auto copied = std::make_unique<KeyedRefs>();
+    for (const bool inclusive : {true, false}) {
+      for (const size_t cap : {size_t{1}, size_t{30}, size_t{1000}}) {
+        size_t n = tree_.ScanKeyed({true, false, inclusive, key}, copied.get(), cap);
+        ASSERT_LE(n, cap);
+        CheckCopied(*copied, inclusive ? model_.lower_bound(key) : model_.upper_bound(key),
+                    model_.end());
+        n = tree_.ScanKeyed({false, false, inclusive, key}, copied.get(), cap);
+        ASSERT_LE(n, cap);
+        CheckCopied(*copied,
+                    std::make_reverse_iterator(inclusive ? model_.upper_bound(key)
+                                                         : model_.lower_bound(key)),
+                    model_.rend());
+      }
+    }
+    tree_.ScanKeyed({true, true, true, {}}, copied.get(), 64);
+    CheckCopied(*copied, model_.begin(), model_.end());
+    tree_.ScanKeyed({false, true, true, {}}, copied.get(), 64);
+    CheckCopied(*copied, model_.rbegin(), model_.rend());
+  }
+
+  template <class At>
+  void CheckCopied(const KeyedRefs& copied, At expected, At end) const {
+    ASSERT_EQ(copied.count == 0, expected == end);
+    size_t part = 0;
+    for (size_t i = 0; i < copied.count; ++i, ++expected) {
+      ASSERT_NE(expected, end);
+      ASSERT_EQ(copied.refs[i], expected->second);
+      if (i == copied.part[part].end) ++part;
+      ASSERT_LT(part, copied.parts);
+      const LeafPart& leaf = copied.part[part];
+      const std::string& key = expected->first;
+      ASSERT_LE(leaf.prefix_length, key.size());
+      for (size_t word = 0; word < LeafPart::kWords; ++word) {
+        ASSERT_EQ(leaf.prefix[word],
+                  base::WordAt(std::string_view(key).substr(0, leaf.prefix_length), 8 * word));
+      }
+      ASSERT_EQ(copied.heads[i], base::WordAt(key, leaf.prefix_length));
+      ASSERT_TRUE(leaf.length == LeafPart::kMixed || key.size() == leaf.length);
+    }
+    ASSERT_EQ(part + 1, std::max<size_t>(copied.parts, 1));
+    ASSERT_TRUE(copied.count == 0 || copied.part[part].end == copied.count);
   }
 
   // All keys before `key`, the nearest first, but for some of the nearest.
