@@ -132,8 +132,8 @@ class TreeCursor final : public Cursor {
 
   /// The lines of an entry that is as large as the one before. Neighbours share lines.
   void Fetch(uint64_t ref) {
-    if (IsOlder(ref)) return;
-    const uint64_t offset = ref;
+    if (IsOlder(ref) && !meets_unseen_) return;
+    const uint64_t offset = OffsetIn(ref);
     const uint64_t end = offset + likely_bytes_ + kVectorBytes;
     uint64_t line = offset & ~63ull;
     if (fetched_line_ - line <= 64) line = fetched_line_ + 64;
@@ -192,7 +192,10 @@ class TreeCursor final : public Cursor {
         status_ = pool_->CorruptionAt(walk.corrupt_at, "version link", "its check does not match");
         return;
       }
-      if (walk.entry == nullptr) continue;
+      if (walk.entry == nullptr) {
+        meets_unseen_ = true;
+        continue;
+      }
       if (Stand(walk.entry)) return;
       status_ =
           pool_->CorruptionAt(pool_->OffsetOf(walk.entry), "entry", "it is no entry any more");
@@ -255,7 +258,8 @@ class TreeCursor final : public Cursor {
   size_t most_ahead_ = kAhead;
   size_t ahead_ = kAhead;
   size_t copy_ = kFirstCopy;
-  bool at_end_ = true;  // nothing comes behind refs_
+  bool at_end_ = true;         // nothing comes behind refs_
+  bool meets_unseen_ = false;  // keys that were written to since the view: older ones are wanted
   bool forward_ = true;
   uint64_t likely_bytes_;
   uint64_t fetched_line_ = 0;  // the last one
