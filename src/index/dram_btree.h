@@ -45,7 +45,8 @@ namespace braid::index {
 
 /// `KeyOf` is a cheap functor, std::string_view operator()(uint64_t ref) const. What it returns
 /// must stay readable as long as any operation goes on that began before the ref left the tree.
-/// It may have a member Prefetch(uint64_t ref), which FindMany calls ahead of reading the key.
+/// It may have a member Prefetch(uint64_t ref), which FindMany calls ahead of reading the key, and
+/// PrefetchEntry(uint64_t ref), which scans call for what is read first.
 /// Keys may have any length from 0 to 2^32 - 1. Refs are not 0. Memory that runs out shows as
 /// std::bad_alloc from Upsert, before commit is called, and leaves the tree as it was.
 template <class KeyOf>
@@ -270,6 +271,7 @@ class alignas(64) DramBTree {
   using LeafPosition = btree_internal::LeafPosition;
 
   static constexpr size_t kGroup = 8;
+  /// Entries that a scan asks for before it goes on to the next leaf.
   static constexpr size_t kFirstEntries = 2;
   /// A sparse leaf is looked at when so many more keys have left it.
   static constexpr uint32_t kJoinEvery = 8;
@@ -396,9 +398,9 @@ class alignas(64) DramBTree {
   /// Asks for what a scan looks at first: it comes while the next leaf is waited for.
   template <class Out>
   void PrefetchEntries(const Out& out) const {
-    if constexpr (requires { key_of_.Prefetch(uint64_t{}); }) {
+    if constexpr (requires { key_of_.PrefetchEntry(uint64_t{}); }) {
       for (size_t i = 0; i < std::min(out.count(), kFirstEntries); ++i) {
-        key_of_.Prefetch(out.refs()[i]);
+        key_of_.PrefetchEntry(out.refs()[i]);
       }
     }
   }

@@ -17,7 +17,7 @@
 namespace braid::index::btree_internal {
 
 /// Asks for the first `n` of a leaf's slots, or for all: where the last ones are, its count says.
-inline void PrefetchSlotsOf(const std::atomic<uint64_t>* slots, bool forward, size_t n) {
+inline void PrefetchSomeSlots(const std::atomic<uint64_t>* slots, bool forward, size_t n) {
   n = forward ? std::min<size_t>(n, kLeafSlots) : kLeafSlots;
   base::PrefetchRange(slots, n * sizeof *slots);
 }
@@ -43,7 +43,7 @@ class RefsOut {
   /// Asks for what it copies of a leaf that comes next, at most `n` slots.
   void Prefetch(bool forward, const Leaf* leaf, size_t n) const {
     base::Prefetch(leaf);
-    PrefetchSlotsOf(leaf->refs.data(), forward, n);
+    PrefetchSomeSlots(leaf->refs.data(), forward, n);
   }
 
  private:
@@ -91,8 +91,8 @@ class KeyedOut {
   }
   void Prefetch(bool forward, const Leaf* leaf, size_t n) const {
     base::Prefetch(leaf);
-    PrefetchSlotsOf(leaf->heads.data(), forward, n);
-    PrefetchSlotsOf(leaf->refs.data(), forward, n);
+    PrefetchSomeSlots(leaf->heads.data(), forward, n);
+    PrefetchSomeSlots(leaf->refs.data(), forward, n);
   }
 
  private:

@@ -18,9 +18,6 @@ using format::EntryPtr;
 
 namespace {
 
-/// A short record. What is longer is read on by the hardware.
-constexpr uint64_t kLikelyEntryBytes = 160;
-
 uint64_t LoadLink(const uint64_t* link) noexcept {
   // Acquire pairs with the release store that published the entry behind the link.
   return std::atomic_ref<const uint64_t>(*link).load(std::memory_order_acquire);

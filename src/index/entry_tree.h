@@ -22,6 +22,10 @@
 
 namespace braid::index {
 
+/// A short entry, which is fetched whole before it is read. What is longer is read on by the
+/// hardware.
+inline constexpr uint64_t kLikelyEntryBytes = 160;
+
 /// Entry offset to key. Offsets in a tree were checked when they were inserted; keys are cut where
 /// their chunk ends, as PmemPool::KeyAt does.
 class EntryKeyOf {
@@ -32,8 +36,9 @@ class EntryKeyOf {
     BRAID_DCHECK(offset != 0 && offset % 8 == 0);
     return format::KeyWithin(base_ + offset, chunk_bytes_ - (offset & (chunk_bytes_ - 1)));
   }
-  /// Asks for a short entry. What is longer is read on by the hardware.
-  void Prefetch(uint64_t offset) const noexcept { base::PrefetchRange(base_ + offset, 160); }
+  void PrefetchEntry(uint64_t offset) const noexcept {
+    base::PrefetchRange(base_ + offset, kLikelyEntryBytes);
+  }
 
  private:
   const char* base_;

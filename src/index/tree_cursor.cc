@@ -141,7 +141,7 @@ class TreeCursor final : public Cursor {
     fetched_line_ = line - 64;
   }
 
-  /// For who stands on `position`: asks for some of what lies ahead, and comes next at least.
+  /// Asks for some of what lies ahead of `position`, and at least for what comes next.
   void FetchOn(size_t position) {
     const size_t end = std::min(position + ahead_, count_);
     if (fetched_ >= end) return;

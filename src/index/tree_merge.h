@@ -8,7 +8,7 @@
 //      with the same key as their trees: newest first.
 // Persistence: none.
 // Source: a merge by key prefixes, as sorts of strings do it (poor man's normalized keys; Graefe,
-// "Implementing Sorting in Database Systems", 2006, 2.2), with the heads of DramBTree's leaves.
+// "Implementing Sorting in Database Systems", 2006), with the heads of DramBTree's leaves.
 #pragma once
 
 #include <atomic>

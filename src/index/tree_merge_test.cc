@@ -147,7 +147,7 @@ TEST_F(MergeOfTreesTest, KeysThatLeadBackAreDamageAndTheWalkEnds) {
   }
 }
 
-TEST_F(MergeOfTreesTest, EmptyTreesCostNoMore) {
+TEST_F(MergeOfTreesTest, EmptyTreesDoNotCount) {
   AddTree(0, Sixteen, &random_);
   AddTree(1000, Sixteen, &random_);
   AddTree(0, Sixteen, &random_);
