@@ -60,15 +60,15 @@ TreeMerge::TreeMerge(const pool::PmemPool* pool, std::vector<TreeSource> sources
 
 /// When it turns out that more than one tree has something.
 void TreeMerge::MakeLanes() {
-  copies_ = std::make_unique<KeyedRefs[]>(sources_.size());
   order_.reserve(sources_.size());
   run_out_.reserve(sources_.size());
-  lanes_.resize(sources_.size());
+  lanes_of_sources_ = std::make_unique<Lane[]>(sources_.size());
+  lanes_ = {lanes_of_sources_.get(), sources_.size()};
   for (size_t i = 0; i < sources_.size(); ++i) {
     BRAID_CHECK(sources_[i].tree->knows_keys());
     lanes_[i].tree = sources_[i].tree.get();
-    lanes_[i].copied = &copies_[i];
     lanes_[i].index = i;
+    lanes_[i].given = 0;
   }
 }
 
@@ -159,13 +159,13 @@ bool TreeMerge::IsFarther(uint64_t last, uint64_t before) {
 void TreeMerge::Copy(Lane* lane, const ScanStart& start, size_t want) {
   lane->want = want;
   lane->at = lane->part = 0;
-  if (lane->tree->ScanKeyed(start, lane->copied, want) != 0) order_.push_back(lane);
+  if (lane->tree->ScanKeyed(start, &lane->copied, want) != 0) order_.push_back(lane);
 }
 
 /// The last key that was copied of a lane; `whole` has kKnownBytes of room for it, where no entry
 /// need be looked at.
 std::string_view TreeMerge::LastKey(Lane* lane, char* whole) {
-  const KeyedRefs& copied = *lane->copied;
+  const KeyedRefs& copied = lane->copied;
   const LeafPart& leaf = copied.part[copied.parts - 1];
   if (leaf.is_whole()) {
     const auto words = KnownOf(leaf, copied.heads[copied.count - 1]);
@@ -251,7 +251,7 @@ int TreeMerge::CompareKnown(const Lane& a, const Lane& b) const {
 /// it has nothing left, and has left the order.
 bool TreeMerge::Arrange(size_t i) {
   Lane* const lane = order_[i];
-  if (lane->at == lane->copied->count) {
+  if (lane->at == lane->copied.count) {
     order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(i));
     run_out_.push_back(lane);
     return false;
@@ -272,7 +272,7 @@ bool TreeMerge::Arrange(size_t i) {
 /// Takes what comes first for its word alone: of the first lane, up to the key of the second one.
 size_t TreeMerge::TakeRun(uint64_t* out, size_t cap) {
   Lane& lane = *order_[0];
-  const KeyedRefs& copied = *lane.copied;
+  const KeyedRefs& copied = lane.copied;
   const size_t end = std::min<size_t>(lane.leaf().end, lane.at + cap);
   const size_t begin = lane.at;
   if (order_.size() == 1) {

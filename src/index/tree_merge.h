@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -65,10 +66,11 @@ class TreeMerge {
  private:
   /// A tree and what was copied from it: refs from `at` on are still to come.
   struct Lane {
+    Lane() noexcept {}  // NOLINT(modernize-use-equals-default): the arrays stay as they are
+
     const EntryIndex* tree;
-    KeyedRefs* copied;
     size_t index;    // of its source
-    size_t at;       // below copied->count while it is in order_
+    size_t at;       // below copied.count while it is in order_
     size_t part;     // the one that `at` is in
     size_t want;     // to copy next time
     uint64_t given;  // since TellPassed
@@ -80,10 +82,11 @@ class TreeMerge {
     uint32_t shift;
     uint32_t exact;  // the length of its keys, where nothing comes behind their words
     uint64_t word;   // of the key at `at`; as it grows the keys come, in either direction
+    KeyedRefs copied;
 
-    const LeafPart& leaf() const { return copied->part[part]; }
-    uint64_t head() const { return copied->heads[at]; }
-    uint64_t ref() const { return copied->refs[at]; }
+    const LeafPart& leaf() const { return copied.part[part]; }
+    uint64_t head() const { return copied.heads[at]; }
+    uint64_t ref() const { return copied.refs[at]; }
   };
   /// Refs that are first copied of a tree beyond its share: keys come from it in no even order.
   static constexpr size_t kMore = 4;
@@ -131,8 +134,8 @@ class TreeMerge {
   uint64_t last_before_ = 0;
   uint64_t given_ = 0;
   // Of several, once there are.
-  std::unique_ptr<KeyedRefs[]> copies_;
-  std::vector<Lane> lanes_;
+  std::unique_ptr<Lane[]> lanes_of_sources_;
+  std::span<Lane> lanes_;       // all of these
   std::vector<Lane*> order_;    // invariant 2
   std::vector<Lane*> run_out_;  // to be copied again
   size_t calls_ = 0;            // of Next since Seek
