@@ -15,11 +15,16 @@ using format::ChunkKind;
 using format::EntryHeader;
 using format::EntryPtr;
 
+namespace {
+/// Of an entry that is asked for ahead, in bytes: behind that the hardware goes on.
+constexpr uint64_t kMostAsked = 192;
+}  // namespace
+
 Result<FlushResult> CopyFlush::Run(index::EntryIndex* tree, const index::LiveViews& views,
-                                   uint64_t head_offset) {
+                                   uint64_t head_offset, Log log) {
   BRAID_DCHECK(newest_.empty() && dropped_.empty() && kept_chunks_.empty());
   BRAID_DCHECK(pool_->IsHead(head_offset));
-  Status copied = base::CatchToStatus([&] { return CopyAll(*tree, views); });
+  Status copied = base::CatchToStatus([&] { return CopyAll(*tree, views, log); });
   if (copied.ok() && pool_->failed()) copied = pool_->FaultStatus();
   if (!copied.ok()) {
     pool_->EndCopies(0);
@@ -36,7 +41,7 @@ Result<FlushResult> CopyFlush::Run(index::EntryIndex* tree, const index::LiveVie
 }
 
 /// All that needs room in the pool, before anything else changes.
-Status CopyFlush::CopyAll(const index::EntryIndex& tree, const index::LiveViews& views) {
+Status CopyFlush::CopyAll(const index::EntryIndex& tree, const index::LiveViews& views, Log log) {
   // At once: to copy what was noted, to twice the room, is a step of milliseconds.
   newest_.reserve(tree.size());
   if (lookup_ != nullptr) hashes_.reserve(tree.size());
@@ -44,12 +49,19 @@ Status CopyFlush::CopyAll(const index::EntryIndex& tree, const index::LiveViews&
     charge_.Set(newest_.capacity() * sizeof(index::Replacement) +
                 (hashes_.capacity() + dropped_.capacity()) * sizeof(uint64_t));
   };
-  return WalkTree<WalkAhead{.entries = 12, .bytes = 192}>(
-      *pool_, tree, [&](uint64_t newest) { return CopyVersions(newest, views); }, charge);
+  WalkAhead ahead{.entries = 12, .bytes = kMostAsked};
+  const auto copy = [&](uint64_t newest) {
+    if (Status s = CopyVersions(newest, views, log); !s.ok()) return s;
+    // Those that come are most likely as large.
+    ahead.bytes = std::min(pool_->As<EntryHeader>(newest)->size(), kMostAsked);
+    return Status::OK();
+  };
+  return WalkTree(*pool_, tree, ahead, copy, charge);
 }
 
-/// Of one key, newest first; which are needed is decided as LinkFlush does, by the same views.
-Status CopyFlush::CopyVersions(uint64_t newest, const index::LiveViews& views) {
+/// Of one key, newest first; which are needed is decided as LinkFlush does, by the same views. Each
+/// older version is a wait for memory, and a key that is written to all the time has thousands.
+Status CopyFlush::CopyVersions(uint64_t newest, const index::LiveViews& views, Log log) {
   uint64_t newer = index::kLatest;
   for (uint64_t offset = newest; offset != 0;) {
     const EntryHeader* entry = pool_->EntryAt(offset);
@@ -64,6 +76,7 @@ Status CopyFlush::CopyVersions(uint64_t newest, const index::LiveViews& views) {
     } else {
       Drop(*entry, offset);
     }
+    if (log == Log::kGoes && !index::IsAnyOlderNeeded(views, sequence)) break;
     newer = sequence;
     offset = next.raw == 0 ? 0 : next.offset();
   }

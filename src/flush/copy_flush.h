@@ -41,15 +41,22 @@ class CopyFlush {
   CopyFlush(const CopyFlush&) = delete;
   CopyFlush& operator=(const CopyFlush&) = delete;
 
-  /// As LinkFlush::Run, and leaves `tree` with copies. Errors: OutOfSpace, after which nothing has
+  /// What becomes of the log.
+  enum class Log : uint8_t {
+    kGoes,     ///< as a whole: all that is needed of it is copied
+    kMayStay,  ///< where entries have values in extents, or lie in a log of another kind
+  };
+
+  /// As LinkFlush::Run, and leaves `tree` with copies. Older versions that no view needs are not
+  /// looked at where the log goes. Errors: OutOfSpace, after which nothing has
   /// changed and Run may be called again on a new object; Corruption. After success the caller
   /// calls PmemPool::EndCopies when it retires the log.
   Result<FlushResult> Run(index::EntryIndex* tree, const index::LiveViews& views,
-                          uint64_t head_offset);
+                          uint64_t head_offset, Log log);
 
  private:
-  Status CopyAll(const index::EntryIndex& tree, const index::LiveViews& views);
-  Status CopyVersions(uint64_t newest, const index::LiveViews& views);
+  Status CopyAll(const index::EntryIndex& tree, const index::LiveViews& views, Log log);
+  Status CopyVersions(uint64_t newest, const index::LiveViews& views, Log log);
   Status Place(const format::EntryHeader& entry, uint64_t offset, bool is_newest);
   void Drop(const format::EntryHeader& entry, uint64_t offset);
   bool IsCopied(const format::EntryHeader& entry, uint64_t offset) const;

@@ -18,6 +18,11 @@ namespace {
 using format::ChunkKind;
 using format::EntryHeader;
 
+CopyFlush::Log LogOf(const test::FlushParts& parts) {
+  return parts.memtable->flush_source().only_copies ? CopyFlush::Log::kGoes
+                                                    : CopyFlush::Log::kMayStay;
+}
+
 class CopyFlushTest : public ::testing::Test {
  protected:
   using Strings = test::FlushParts::Strings;
@@ -32,7 +37,7 @@ class CopyFlushTest : public ::testing::Test {
   }
   Result<FlushResult> Run(const index::LiveViews& views = {}) {
     CopyFlush flush(parts_.pool.get(), &parts_.usage, nullptr, parts_.table_id());
-    return flush.Run(parts_.tree(), views, parts_.Head(kHead));
+    return flush.Run(parts_.tree(), views, parts_.Head(kHead), LogOf(parts_));
   }
   FlushResult Flush(const index::LiveViews& views = {}) {
     Result<FlushResult> flushed = Run(views);
@@ -103,7 +108,7 @@ TEST_F(CopyFlushTest, AnEntryThatStaysLeadsOnToCopiesThatAreThere) {
     });
     while (!reads) std::this_thread::yield();
     CopyFlush flush(parts.pool.get(), &parts.usage, nullptr, parts.table_id());
-    EXPECT_TRUE(flush.Run(parts.tree(), {}, parts.Head(kHead)).ok());
+    EXPECT_TRUE(flush.Run(parts.tree(), {}, parts.Head(kHead), LogOf(parts)).ok());
     reader.join();
     ASSERT_EQ(behind, "key100") << "round " << round;
   }
@@ -153,6 +158,31 @@ TEST_F(CopyFlushTest, AVersionStaysWithTheViewsThatSeeIt) {
   EXPECT_EQ(flushed.entries, 5u);
   // What is left out goes with its chunk.
   for (const uint64_t place : places) EXPECT_FALSE(parts_.IsObsolete(place));
+}
+
+TEST_F(CopyFlushTest, VersionsThatNoViewNeedsAreNotLookedAt) {
+  const uint64_t older = parts_.Put("k", "1");
+  parts_.Put("k", "2");
+  parts_.Put("l", "3");
+  ASSERT_EQ(LogOf(parts_), CopyFlush::Log::kGoes);
+  const std::string zeros(sizeof(EntryHeader), '\0');
+  parts_.pool->ops().Copy(parts_.pool->At(older), zeros.data(), zeros.size());
+  EXPECT_TRUE(Run({1}).status().IsCorruption()) << "a view sees it";
+  const FlushResult flushed = Flush({2, 3});
+  EXPECT_EQ(parts_.Entries(kHead), (Strings{"k@2=2", "l@3=3"}));
+  EXPECT_EQ(flushed.entries, 2u);
+}
+
+TEST_F(CopyFlushTest, ALogGoesUnlessSomethingOfItMayStay) {
+  parts_.Put("k", "1");
+  EXPECT_EQ(LogOf(parts_), CopyFlush::Log::kGoes);
+  parts_.Put("l", std::string(2 * kChunkBytes, 'x'));
+  EXPECT_EQ(LogOf(parts_), CopyFlush::Log::kMayStay) << "a value has an extent";
+  memtable::RecoveredEntries recovered(parts_.pool.get(), MemTableKind::kBTree);
+  const auto replayed = memtable::DramMemTable::Recover({parts_.pool.get(), nullptr, nullptr},
+                                                        parts_.table_id() + 1, recovered, true);
+  EXPECT_TRUE(replayed->flush_source().is_copied);
+  EXPECT_FALSE(replayed->flush_source().only_copies) << "some of it may be of another kind of log";
 }
 
 TEST_F(CopyFlushTest, TheTreeLeadsToCopiesAndFromThemToOlderOnes) {
@@ -261,7 +291,7 @@ TEST_F(CopyFlushTest, WritesHaveAsMuchRoomWhileAFlushCopies) {
   const uint64_t free_before = parts_.pool->free_chunks();
   {
     CopyFlush flush(parts_.pool.get(), &parts_.usage, nullptr, parts_.table_id());
-    ASSERT_TRUE(flush.Run(parts_.tree(), {}, parts_.Head(kHead)).ok());
+    ASSERT_TRUE(flush.Run(parts_.tree(), {}, parts_.Head(kHead), LogOf(parts_)).ok());
   }
   EXPECT_LT(parts_.pool->free_chunks() + 20, free_before);
   EXPECT_EQ(parts_.pool->spare_chunks(), spare);
@@ -333,7 +363,7 @@ TEST_F(CopyFlushTest, TheLookupCacheIsToldOfCopies) {
   ASSERT_TRUE(lookup.ok());
   const uint64_t original = parts_.Put("k", "1");
   CopyFlush flush(parts_.pool.get(), &parts_.usage, &lookup, parts_.table_id());
-  ASSERT_TRUE(flush.Run(parts_.tree(), {}, parts_.Head(kHead)).ok());
+  ASSERT_TRUE(flush.Run(parts_.tree(), {}, parts_.Head(kHead), LogOf(parts_)).ok());
   EXPECT_TRUE(lookup.Names(base::Hash64("k"), parts_.Places(kHead).at(0)));
   EXPECT_FALSE(lookup.Names(base::Hash64("k"), original));
 }
@@ -347,7 +377,7 @@ TEST(CopyFlushOfRegionsTest, ACopyLiesInTheRegionOfItsOriginal) {
     parts.Put("key" + std::to_string(i), std::to_string(region), 0, region);
   }
   CopyFlush flush(parts.pool.get(), &parts.usage, nullptr, parts.table_id());
-  ASSERT_TRUE(flush.Run(parts.tree(), {}, parts.Head(5)).ok());
+  ASSERT_TRUE(flush.Run(parts.tree(), {}, parts.Head(5), LogOf(parts)).ok());
   const std::vector<uint64_t> copies = parts.Places(5);
   ASSERT_EQ(copies.size(), 600u);
   for (const uint64_t copy : copies) {

@@ -95,7 +95,9 @@ Result<flush::FlushResult> Flusher::LinkOrCopy(const memtable::MemTable& memtabl
     return flush.Run(*source.entries, views, place);
   }
   flush::CopyFlush flush(&pool_, store_.usage, store_.lookup_cache, memtable.id());
-  Result<flush::FlushResult> flushed = flush.Run(source.entries.get(), views, place);
+  const auto log =
+      source.only_copies ? flush::CopyFlush::Log::kGoes : flush::CopyFlush::Log::kMayStay;
+  Result<flush::FlushResult> flushed = flush.Run(source.entries.get(), views, place, log);
   if (!flushed.ok()) return flushed;
   // On page-cache media copies, and chunks that stay, must be on the medium before their table is
   // named: a rebuild frees what the log still has of it.

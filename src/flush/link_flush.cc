@@ -51,8 +51,8 @@ Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::L
 Status LinkFlush::LinkAll(const index::EntryIndex& tree, const index::LiveViews& views) {
   constexpr WalkAhead kAhead{.entries = kWalkedAtOnce,
                              .bytes = sizeof(EntryHeader) + sizeof(uint64_t)};
-  return WalkTree<kAhead>(
-      *pool_, tree, [&](uint64_t newest) { return LinkVersions(newest, views); }, [] {});
+  return WalkTree(
+      *pool_, tree, kAhead, [&](uint64_t newest) { return LinkVersions(newest, views); }, [] {});
 }
 
 /// Links the versions of one key that are needed and drops the others. Versions grow older from

@@ -23,6 +23,12 @@ inline bool IsVersionNeeded(const LiveViews& views, uint64_t sequence, uint64_t 
   return view != views.end() && *view < newer;
 }
 
+/// True when some view sees a version older than the version `sequence`.
+inline bool IsAnyOlderNeeded(const LiveViews& views, uint64_t sequence) noexcept {
+  BRAID_DCHECK(std::is_sorted(views.begin(), views.end()));
+  return !views.empty() && views.front() < sequence;
+}
+
 /// The place among `views` of the newest one that sees the version `sequence`, whose next newer
 /// version is `newer`; views.size() when none does.
 inline size_t NewestViewOf(const LiveViews& views, uint64_t sequence, uint64_t newer) noexcept {

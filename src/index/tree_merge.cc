@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "index/entry_tree.h"
@@ -38,6 +39,20 @@ uint64_t PrefixWord(const LeafPart& leaf, size_t from) {
   return word;
 }
 
+/// Of a lane whose words are still to be set.
+constexpr size_t kNoBase = ~size_t{0};
+
+/// f(0) to f(count - 1), one behind the other where the count is known: `n`, if not 0.
+template <size_t n, class F>
+inline void ForEach(size_t count, F&& f) {
+  if constexpr (n == 0) {
+    for (size_t i = 0; i < count; ++i) f(i);
+  } else {
+    [&]<size_t... i>(std::index_sequence<i...>) { (f(i), ...); }
+    (std::make_index_sequence<n>());
+  }
+}
+
 /// How many of the first `most` bytes of two prefixes are the same.
 size_t CommonBytes(const LeafPart& a, const LeafPart& b, size_t most) {
   for (size_t i = 0; i * kWordBytes < most; ++i) {
@@ -61,7 +76,7 @@ TreeMerge::TreeMerge(const pool::PmemPool* pool, std::vector<TreeSource> sources
 /// When it turns out that more than one tree has something.
 void TreeMerge::MakeLanes() {
   order_.reserve(sources_.size());
-  run_out_.reserve(sources_.size());
+  if (sources_.size() > kFew) ways_.resize(sources_.size());
   lanes_of_sources_ = std::make_unique<Lane[]>(sources_.size());
   lanes_ = {lanes_of_sources_.get(), sources_.size()};
   for (size_t i = 0; i < sources_.size(); ++i) {
@@ -82,8 +97,6 @@ size_t TreeMerge::Seek(const ScanStart& start, uint64_t* out, size_t cap) {
   }
   if (lanes_.empty()) MakeLanes();
   flip_ = forward_ ? 0 : ~uint64_t{0};
-  order_.clear();
-  run_out_.clear();
   uint64_t entries = 0;
   for (const TreeSource& source : sources_) entries += source.entries;
   for (Lane& lane : lanes_) {
@@ -110,13 +123,12 @@ size_t TreeMerge::Next(uint64_t* out, size_t cap) {
   // A short scan does not come to all that could be given out: a part at a time.
   if (++calls_ <= kShortCalls) cap = std::max(std::min(cap, kShort), sources_.size());
   size_t n = 0;
-  for (bool run_out = false; !run_out && !order_.empty() && n + order_.size() <= cap;) {
-    if (order_.size() == 1 || order_[0]->word < order_[1]->word) {
-      n += TakeRun(out + n, cap - n);
-      run_out = !Arrange(0);
-    } else {
-      n += TakeKey(out + n, &run_out);
-    }
+  for (bool more = true; more && !order_.empty() && n + order_.size() <= cap;) {
+    size_t taken = Take(out + n, cap - n);
+    if (taken == 0) taken = TakeKey(out + n);
+    BRAID_DCHECK(taken > 0);
+    n += taken;
+    more = LeaveParts();
   }
   return n;
 }
@@ -159,7 +171,8 @@ bool TreeMerge::IsFarther(uint64_t last, uint64_t before) {
 void TreeMerge::Copy(Lane* lane, const ScanStart& start, size_t want) {
   lane->want = want;
   lane->at = lane->part = 0;
-  if (lane->tree->ScanKeyed(start, &lane->copied, want) != 0) order_.push_back(lane);
+  lane->base = kNoBase;
+  lane->tree->ScanKeyed(start, &lane->copied, want);
 }
 
 /// The last key that was copied of a lane; `whole` has kKnownBytes of room for it, where no entry
@@ -184,41 +197,62 @@ std::string_view TreeMerge::LastKey(Lane* lane, char* whole) {
 
 /// For the lanes that have nothing left. False when the way is lost.
 bool TreeMerge::CopyMore() {
-  if (run_out_.empty()) return true;
-  for (Lane* lane : run_out_) {
+  if (!run_out_) return true;
+  for (Lane& lane : lanes_) {
+    if (lane.at < lane.copied.count || lane.copied.count == 0) continue;
     std::array<char, kKnownBytes> whole;
-    const std::string_view key = LastKey(lane, whole.data());
+    const std::string_view key = LastKey(&lane, whole.data());
     if (!status_.ok()) return false;
-    Copy(lane, {forward_, false, false, key}, lane->want);
-    lane->want = std::min(4 * lane->want, KeyedRefs::kMost);
+    Copy(&lane, {forward_, false, false, key}, lane.want);
+    lane.want = std::min(4 * lane.want, KeyedRefs::kMost);
   }
-  run_out_.clear();
   Enter();
   return true;
 }
 
-/// Puts lanes that have something new into the order.
+/// The order, once lanes have something new.
 void TreeMerge::Enter() {
+  run_out_ = false;
+  order_.clear();
+  for (Lane& lane : lanes_) {
+    if (lane.at < lane.copied.count) order_.push_back(&lane);
+  }
   Align();
-  std::sort(order_.begin(), order_.end(),
-            [this](const Lane* a, const Lane* b) { return ComesBefore(*a, *b); });
 }
 
 /// Finds what all keys that lanes stand on begin with, and the words of these behind it.
 void TreeMerge::Align() {
-  if (order_.empty()) return;
+  if (order_.size() < 2) return;
   size_t base = order_[0]->leaf().prefix_length;
   for (const Lane* lane : order_) base = std::min<size_t>(base, lane->leaf().prefix_length);
   for (const Lane* lane : order_) base = CommonBytes(order_[0]->leaf(), lane->leaf(), base);
+  exact_ = true;
   for (Lane* lane : order_) {
-    const size_t bytes = lane->leaf().prefix_length - base;
-    lane->begin = PrefixWord(lane->leaf(), base);
-    lane->keep = bytes < kWordBytes ? ~uint64_t{0} : 0;
-    lane->shift = bytes < kWordBytes ? static_cast<uint32_t>(8 * bytes) : 0;
-    lane->word = WordOf(*lane);
-    const bool is_exact = lane->leaf().is_whole() && lane->leaf().length <= base + kWordBytes;
-    lane->exact = is_exact ? lane->leaf().length : kNotExact;
+    if (lane->base != base) SetWords(lane, base);
+    exact_ = exact_ && lane->exact != kNotExact && lane->exact == order_[0]->exact;
   }
+}
+
+void TreeMerge::SetWords(Lane* lane, size_t base) const {
+  const LeafPart& leaf = lane->leaf();
+  const size_t bits = 8 * (leaf.prefix_length - base);
+  const uint64_t begin = PrefixWord(leaf, base);
+  const uint64_t keep = bits < 64 ? ~uint64_t{0} : 0;
+  const size_t shift = bits % 64;
+  const uint64_t* const heads = lane->copied.heads.data();
+  uint64_t* const words = lane->words.data();
+  for (size_t i = lane->at; i < leaf.end; ++i) {
+    words[i] = (begin | ((heads[i] & keep) >> shift)) ^ flip_;
+  }
+  const bool is_exact = leaf.is_whole() && leaf.length <= base + kWordBytes;
+  lane->exact = is_exact ? leaf.length : kNotExact;
+  lane->base = base;
+}
+
+int TreeMerge::Compare(const Lane& a, const Lane& b) const {
+  if (a.word() != b.word()) return a.word() < b.word() ? -1 : 1;
+  if (a.exact == b.exact && a.exact != kNotExact) return 0;
+  return CompareKnown(a, b);
 }
 
 /// For keys that have the same word: by all that is known of them, or else by the entries.
@@ -246,58 +280,129 @@ int TreeMerge::CompareKnown(const Lane& a, const Lane& b) const {
   return ascending * key_of(a.ref()).compare(key_of(b.ref()));
 }
 
-/// Puts the lane at `i` of the order, which stands on its next key by now, to where it belongs
-/// among those behind it, which are in order: few, a heap would cost more than it saves. False when
-/// it has nothing left, and has left the order.
-bool TreeMerge::Arrange(size_t i) {
-  Lane* const lane = order_[i];
-  if (lane->at == lane->copied.count) {
-    order_.erase(order_.begin() + static_cast<std::ptrdiff_t>(i));
-    run_out_.push_back(lane);
-    return false;
+/// Takes keys until a lane comes to the end of its part, or words don't say which one is next: 0
+/// where that is so at once.
+size_t TreeMerge::Take(uint64_t* out, size_t cap) {
+  if (const size_t n = TakeRun(out, cap); n != 0) return n;
+  switch (order_.size()) {
+    case 2:
+      return TakeByWords<2>(out, cap);
+    case 3:
+      return TakeByWords<3>(out, cap);
+    case kFew:
+      return TakeByWords<kFew>(out, cap);
+    default:
+      return TakeByWords<0>(out, cap);
   }
-  if (lane->at == lane->leaf().end) {
-    ++lane->part;
-    Align();
-  } else {
-    lane->word = WordOf(*lane);
-  }
-  for (; i + 1 < order_.size() && ComesBefore(*order_[i + 1], *lane); ++i) {
-    order_[i] = order_[i + 1];
-  }
-  order_[i] = lane;
-  return true;
 }
 
-/// Takes what comes first for its word alone: of the first lane, up to the key of the second one.
+/// Takes all that one lane has before the others have something, if that is much: most trees are
+/// small beside the largest.
 size_t TreeMerge::TakeRun(uint64_t* out, size_t cap) {
-  Lane& lane = *order_[0];
-  const KeyedRefs& copied = lane.copied;
-  const size_t end = std::min<size_t>(lane.leaf().end, lane.at + cap);
-  const size_t begin = lane.at;
-  if (order_.size() == 1) {
-    std::copy(copied.refs.data() + begin, copied.refs.data() + end, out);
-    lane.at = end;
-  } else {
-    const uint64_t limit = order_[1]->word;
-    for (; lane.at < end && WordOf(lane) < limit; ++lane.at) *out++ = lane.ref();
+  Lane* lane = order_[0];
+  std::optional<uint64_t> limit;
+  for (size_t i = 1; i < order_.size(); ++i) {
+    const uint64_t word = order_[i]->word();
+    const uint64_t least = lane->word();
+    if (word < least) lane = order_[i];
+    limit = std::min(limit.value_or(~uint64_t{0}), std::max(word, least));
   }
-  BRAID_DCHECK(lane.at > begin);
-  lane.given += lane.at - begin;
-  return lane.at - begin;
+  size_t n = std::min(lane->leaf().end - lane->at, cap);
+  if (limit) {
+    const uint64_t* const words = lane->words.data() + lane->at;
+    if (n < kRun || words[kRun - 1] >= *limit) return 0;
+    if (words[n - 1] >= *limit) n = std::lower_bound(words, words + n, *limit) - words;
+  }
+  std::copy_n(lane->copied.refs.data() + lane->at, n, out);
+  lane->at += n;
+  lane->given += n;
+  return n;
 }
 
-/// Takes one key from all lanes that have it.
-size_t TreeMerge::TakeKey(uint64_t* out, bool* run_out) {
-  size_t same = 1;
-  while (same < order_.size() && Compare(*order_[0], *order_[same]) == 0) ++same;
-  for (size_t i = 0; i < same; ++i) out[i] = order_[i]->ref() | (i == 0 ? 0 : kOlder);
-  for (size_t i = same; i-- > 0;) {
-    ++order_[i]->at;
-    ++order_[i]->given;
-    if (!Arrange(i)) *run_out = true;
+/// Takes the least word of all lanes that stand on it, over and over. Which lanes these are is
+/// anybody's guess, so there is no branch on it. `lanes` is their number, 0: any.
+template <size_t lanes>
+size_t TreeMerge::TakeByWords(uint64_t* out, size_t cap) {
+  static_assert(kOlder == 1);
+  const size_t count = lanes != 0 ? lanes : order_.size();
+  BRAID_DCHECK(count == order_.size() && count <= cap);
+  static_assert(lanes <= kFew);
+  std::array<Way, lanes> few;  // in registers, since nothing else knows of them
+  Way* const ways = lanes != 0 ? few.data() : ways_.data();
+  ForEach<lanes>(count, [&](size_t i) {
+    const Lane& lane = *order_[i];
+    ways[i] = {lane.words.data(), lane.copied.refs.data(), lane.at, lane.leaf().end, lane.word()};
+  });
+  const bool exact = exact_;
+  size_t n = 0;
+  while (n + count <= cap) {
+    uint64_t least = ~uint64_t{0};
+    ForEach<lanes>(count, [&](size_t i) { least = std::min(least, ways[i].word); });
+    asm("" : "+r"(least));  // g++ would branch on which one it was
+    if (!exact) {
+      size_t same = 0;
+      ForEach<lanes>(count, [&](size_t i) { same += ways[i].word == least ? 1 : 0; });
+      if (same > 1) break;
+    }
+    uint64_t older = 0;
+    bool at_end = false;
+    ForEach<lanes>(count, [&](size_t i) {
+      Way& way = ways[i];
+      const uint64_t is_least = way.word == least ? 1 : 0;
+      out[n] = way.refs[way.at] | older;  // the next one takes its place if it is not the least
+      older |= is_least;
+      n += is_least;
+      way.at += is_least;
+      at_end |= way.at == way.end;
+    });
+    if (at_end) break;
+    ForEach<lanes>(count, [&](size_t i) { ways[i].word = ways[i].words[ways[i].at]; });
   }
-  return same;
+  ForEach<lanes>(count, [&](size_t i) {
+    Lane& lane = *order_[i];
+    lane.given += ways[i].at - lane.at;
+    lane.at = ways[i].at;
+  });
+  return n;
+}
+
+/// Takes the next key from all lanes that have it.
+size_t TreeMerge::TakeKey(uint64_t* out) {
+  size_t next = 0;
+  for (size_t i = 1; i < order_.size(); ++i) {
+    if (Compare(*order_[i], *order_[next]) < 0) next = i;
+  }
+  const auto take = [](Lane* lane) {
+    ++lane->given;
+    return lane->copied.refs[lane->at++];
+  };
+  size_t n = 1;  // behind the place of the newest version
+  for (size_t i = next + 1; i < order_.size(); ++i) {
+    if (Compare(*order_[i], *order_[next]) == 0) out[n++] = take(order_[i]) | kOlder;
+  }
+  out[0] = take(order_[next]);
+  return n;
+}
+
+/// Lanes that have come to the end of their part go on with the next one. False when one has
+/// nothing left: it has left the order.
+bool TreeMerge::LeaveParts() {
+  bool left_any = false;
+  size_t stay = 0;
+  for (Lane* lane : order_) {
+    if (lane->at == lane->copied.count) {
+      run_out_ = true;
+      continue;
+    }
+    order_[stay++] = lane;
+    if (lane->at < lane->leaf().end) continue;
+    ++lane->part;
+    lane->base = kNoBase;
+    left_any = true;
+  }
+  order_.resize(stay);
+  if (left_any && !run_out_) Align();  // else it is done once more is copied
+  return !run_out_;
 }
 
 void TreeMerge::TellPassed(size_t left) noexcept {

@@ -4,13 +4,13 @@
 // Thread safety: one thread at a time, inside an EpochGuard; others may change the trees meanwhile.
 // Invariants:
 //   1. A ref is given out when each tree has been copied to its key, or beyond.
-//   2. Lanes that have something copied stand in `order_` by the key that they have come to, those
-//      with the same key as their trees: newest first.
+//   2. Lanes that have something copied stand in `order_` as their trees: newest first.
 // Persistence: none.
 // Source: a merge by key prefixes, as sorts of strings do it (poor man's normalized keys; Graefe,
 // "Implementing Sorting in Database Systems", 2006), with the heads of DramBTree's leaves.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -75,29 +75,37 @@ class TreeMerge {
     size_t want;     // to copy next time
     uint64_t given;  // since TellPassed
     uint64_t last;   // as last_before_
-    // Of the part. All keys that lanes stand on begin with the same bytes: a word is of what comes
-    // behind these, begin | (head & keep) >> shift.
-    uint64_t begin;
-    uint64_t keep;
-    uint32_t shift;
+    // Of the part. All keys that lanes stand on begin with the same `base` bytes: their words are
+    // what comes behind these, eight bytes. As they grow the keys come, in either direction.
+    size_t base;
     uint32_t exact;  // the length of its keys, where nothing comes behind their words
-    uint64_t word;   // of the key at `at`; as it grows the keys come, in either direction
     KeyedRefs copied;
+    std::array<uint64_t, KeyedRefs::kMost> words;  // of the part, from `at` on
 
     const LeafPart& leaf() const { return copied.part[part]; }
     uint64_t head() const { return copied.heads[at]; }
     uint64_t ref() const { return copied.refs[at]; }
+    uint64_t word() const { return words[at]; }
+  };
+  /// What TakeByWords has at hand of a lane.
+  struct Way {
+    const uint64_t* words;
+    const uint64_t* refs;
+    size_t at;
+    size_t end;  // of the part
+    uint64_t word;
   };
   /// Refs that are first copied of a tree beyond its share: keys come from it in no even order.
   static constexpr size_t kMore = 4;
   /// Refs of several trees that are given out in each of the first calls.
   static constexpr size_t kShort = 24;
   static constexpr size_t kShortCalls = 4;
+  /// Refs of one lane before the next of another: so many are taken together.
+  static constexpr size_t kRun = 8;
+  /// Lanes that have their merge in registers.
+  static constexpr size_t kFew = 4;
   static constexpr uint32_t kNotExact = ~uint32_t{0};
 
-  uint64_t WordOf(const Lane& lane) const {
-    return (lane.begin | ((lane.head() & lane.keep) >> lane.shift)) ^ flip_;
-  }
   void MakeLanes();
   const TreeSource* OnlyOne() const;
   size_t ScanOne(const ScanStart& start, uint64_t* out, size_t cap);
@@ -107,20 +115,15 @@ class TreeMerge {
   bool CopyMore();
   void Enter();
   void Align();
+  void SetWords(Lane* lane, size_t base) const;
+  int Compare(const Lane& a, const Lane& b) const;
   int CompareKnown(const Lane& a, const Lane& b) const;
-  int Compare(const Lane& a, const Lane& b) const {
-    if (a.word != b.word) [[likely]]
-      return a.word < b.word ? -1 : 1;
-    if (a.exact == b.exact && a.exact != kNotExact) return 0;
-    return CompareKnown(a, b);
-  }
-  bool ComesBefore(const Lane& a, const Lane& b) const {
-    const int order = Compare(a, b);
-    return order != 0 ? order < 0 : a.index < b.index;
-  }
-  bool Arrange(size_t i);
+  size_t Take(uint64_t* out, size_t cap);
   size_t TakeRun(uint64_t* out, size_t cap);
-  size_t TakeKey(uint64_t* out, bool* run_out);
+  template <size_t lanes>
+  size_t TakeByWords(uint64_t* out, size_t cap);
+  size_t TakeKey(uint64_t* out);
+  bool LeaveParts();
 
   const pool::PmemPool* const pool_;
   std::vector<TreeSource> sources_;
@@ -135,11 +138,13 @@ class TreeMerge {
   uint64_t given_ = 0;
   // Of several, once there are.
   std::unique_ptr<Lane[]> lanes_of_sources_;
-  std::span<Lane> lanes_;       // all of these
-  std::vector<Lane*> order_;    // invariant 2
-  std::vector<Lane*> run_out_;  // to be copied again
-  size_t calls_ = 0;            // of Next since Seek
-  uint64_t flip_ = 0;           // all bits in a backward scan
+  std::span<Lane> lanes_;     // all of these
+  std::vector<Lane*> order_;  // invariant 2
+  std::vector<Way> ways_;     // room for one a lane, where there are more than kFew
+  bool run_out_ = false;      // of some lane all was given out: it is to be copied again
+  bool exact_ = false;        // lanes that stand on the same word stand on the same key
+  size_t calls_ = 0;          // of Next since Seek
+  uint64_t flip_ = 0;         // all bits in a backward scan
 };
 
 }  // namespace braid::index

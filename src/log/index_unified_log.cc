@@ -125,6 +125,7 @@ Status IndexUnifiedLog::AdvanceChunk(uint32_t shard_index, uint64_t entry_bytes,
 }
 
 Status IndexUnifiedLog::PlaceExtent(PendingEntry* pending, pool::AllocationClass allocation) {
+  has_extents_.store(true, std::memory_order_relaxed);
   if (pending->reserved != 0) {
     BRAID_DCHECK(pending->extent_ref.offset == pending->reserved);
     pool_->BindExtent(pending->reserved, pending->value.size(), pending->offset);

@@ -102,6 +102,8 @@ class IndexUnifiedLog {
     const format::ChunkKind kind = kind_.load(std::memory_order_relaxed);
     return kind == kUndecided ? std::nullopt : std::optional(kind);
   }
+  /// Whether a value was given an extent. Once the writers have left.
+  bool has_extents() const noexcept { return has_extents_.load(std::memory_order_relaxed); }
   /// Bytes left in the chunk that the shard's next entry goes to.
   uint64_t room(uint32_t shard) const noexcept {
     BRAID_DCHECK(shard < shards_.size());
@@ -143,6 +145,7 @@ class IndexUnifiedLog {
   uint64_t table_id_;
   uint64_t largest_copied_ = 0;  // where the kind is to be decided
   std::atomic<format::ChunkKind> kind_;
+  std::atomic<bool> has_extents_{false};
   std::vector<Shard> shards_;
 };
 

@@ -41,6 +41,7 @@ DramMemTable::DramMemTable(const Store& store, uint64_t id, uint32_t shards, con
     : MemTable(id),
       store_(store),
       pool_(*store.pool),
+      is_recovered_(false),
       log_(MakeLog(store.pool, id, shards, WillBeCopied(*options.log.kind, before))),
       tree_(index::NewEntryIndex(store.pool, *options.memtable.kind)) {
   BRAID_CHECK(shards > 0);  // it takes writes
@@ -51,6 +52,7 @@ DramMemTable::DramMemTable(const Store& store, uint64_t id, const RecoveredEntri
     : MemTable(id),
       store_(store),
       pool_(*store.pool),
+      is_recovered_(true),
       log_(store.pool, id, 0, is_copied ? ChunkKind::kWriteAhead : ChunkKind::kLog),
       tree_(recovered.tree()) {
   BRAID_DCHECK(tree_ != nullptr && log_.chunks().empty());

@@ -53,7 +53,8 @@ class DramMemTable final : public MemTable {
     return index::TreeSource{tree_, passed_count(), entries()};
   }
   FlushSource flush_source() const override {
-    return {tree_, log_.kind() == format::ChunkKind::kWriteAhead};
+    const bool is_copied = log_.kind() == format::ChunkKind::kWriteAhead;
+    return {tree_, is_copied, nullptr, is_copied && !is_recovered_ && !log_.has_extents()};
   }
   uint64_t memory_bytes() const noexcept override { return tree_->memory_bytes(); }
 
@@ -63,6 +64,7 @@ class DramMemTable final : public MemTable {
 
   const Store store_;
   pool::PmemPool& pool_;
+  const bool is_recovered_;  // its entries are not of log_
   log::IndexUnifiedLog log_;
   const std::shared_ptr<index::EntryIndex> tree_;
 };

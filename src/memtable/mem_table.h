@@ -50,6 +50,9 @@ class MemTable : public index::SortedRun {
     std::shared_ptr<index::EntryIndex> entries;  // null: `list` has them
     bool is_copied;  // they lie in a log of its own, else where the table is to have them
     const PmemMemTable* list = nullptr;  // linked already
+    /// All of them are to be copied, so that nothing of their log stays. Of a frozen memtable that
+    /// its writers have left.
+    bool only_copies = false;
   };
 
   /// Writes one entry, with a number of its own. One writer a shard at a time, inside an

@@ -93,6 +93,8 @@ enum class Mutant : int {
   kCopyGetsAnotherSequence,  ///< copying flush: a copy does not keep its number
   kKeptChunkNotMarked,       ///< copying flush: what was copied from a chunk that stays lives on
   kKeptChunkNotTurned,       ///< copying flush: a chunk with large values stays write-ahead
+  kNeededVersionsSkipped,    ///< copying flush: older versions that views see go
+  kExtentOfLogNotNoted,      ///< copying flush: a log with large values goes as if it had none
   kWriteAheadFreedEarly,     ///< copying flush: the log is freed under its readers
   kWriteAheadNotSwept,       ///< recovery keeps logs whose tables have copies
   kFlushCopiesNotSwept,      ///< recovery keeps copies that were not committed

@@ -87,6 +87,8 @@ constexpr Row<Mutant> kTable[] = {
     {Mutant::kCopyGetsAnotherSequence, "copy flush", "sequence", "Overwrite_WriteAhead"},
     {Mutant::kKeptChunkNotMarked, "copy flush", "leak", "LargeValue_WriteAhead"},
     {Mutant::kKeptChunkNotTurned, "copy flush", "both or neither", "LargeValue_WriteAhead"},
+    {Mutant::kNeededVersionsSkipped, "copy flush", "views", "Snapshot_WriteAhead"},
+    {Mutant::kExtentOfLogNotNoted, "copy flush", "leak", "LargeValue_WriteAhead"},
     {Mutant::kWriteAheadFreedEarly, "copy flush", "reuse", "Iterator_WriteAhead"},
     {Mutant::kWriteAheadNotSwept, "copy flush", "leak", "FlushAndCompact_WriteAhead"},
     {Mutant::kFlushCopiesNotSwept, "copy flush", "leak", "FlushAndCompact_WriteAhead"},
