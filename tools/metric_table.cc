@@ -15,7 +15,7 @@ constexpr const char* kPaths =
 constexpr const char* kStalls = "The same time by what held writers back";
 constexpr const char* kStallCodes =
     "Why: 0 nobody is, 1 l0, 2 memtables, 3 ingest, 4 full_pool, 5 room, 6 lock, 7 range, 8 pages, "
-    "9 background, 10 system";
+    "9 background, 10 system, 11 processors";
 constexpr const char* kSpace =
     "What the bytes of the pool are used for; the values of one moment sum up to braid_pool_bytes";
 constexpr const char* kRunning = "Pieces of background work under way now, by kind";
@@ -157,6 +157,8 @@ const std::vector<Metric>& MetricTable() {
        true, kMicro, kStalls},
       {"stall_system_micros", "braid_stall_reason_seconds_total", R"(reason="system")", true,
        kMicro, kStalls},
+      {"stall_processors_micros", "braid_stall_reason_seconds_total", R"(reason="processors")",
+       true, kMicro, kStalls},
       {"stalled_writers", "braid_stalled_writers", "", false, 1,
        "Writers that are held back at this moment"},
       {"stalled_writer_micros", "braid_stalled_writer_seconds", "", false, kMicro,

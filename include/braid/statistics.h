@@ -23,16 +23,17 @@ enum class StallReason : uint8_t {
   kRange,       ///< its key is in a range that is being deleted
   kPages,       ///< the system had to find pages for what was written
   kBackground,  ///< did background work itself, where background_threads is false
-  kSystem       ///< the rest of writes that took long: most likely the scheduler
+  kSystem,      ///< the rest of writes that took long: most likely the scheduler
+  kProcessors   ///< background work lacks processors, and others read: writers let it catch up
 };
-inline constexpr size_t kStallReasons = 10;
+inline constexpr size_t kStallReasons = 11;
 
 /// "l0", "memtables", "ingest", "full_pool", "room", "lock", "range", "pages", "background",
-/// "system".
+/// "system", "processors".
 constexpr const char* StallReasonName(StallReason reason) {
-  constexpr const char* kNames[kStallReasons] = {"l0",         "memtables", "ingest", "full_pool",
-                                                 "room",       "lock",      "range",  "pages",
-                                                 "background", "system"};
+  constexpr const char* kNames[kStallReasons] = {
+      "l0",    "memtables", "ingest",     "full_pool", "room",      "lock",
+      "range", "pages",     "background", "system",    "processors"};
   return static_cast<size_t>(reason) < kStallReasons ? kNames[static_cast<size_t>(reason)] : "";
 }
 

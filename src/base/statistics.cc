@@ -154,6 +154,7 @@ std::vector<StatisticsField> ListFields(const Statistics& s) {
       {"stall_pages_micros", s.stall_micros_by[7], true},
       {"stall_background_micros", s.stall_micros_by[8], true},
       {"stall_system_micros", s.stall_micros_by[9], true},
+      {"stall_processors_micros", s.stall_micros_by[10], true},
       {"stalled_writers", s.stalled_writers, false},
       {"stalled_writer_micros", s.stalled_writer_micros, false},
       {"stalled_writer_reason", s.stalled_writer_reason, false},

@@ -21,6 +21,7 @@
 #include "base/stalls.h"
 #include "base/thread_slot.h"
 #include "base/token_bucket.h"
+#include "engine/writer_pace.h"
 #include "media/persist.h"
 
 namespace braid::engine {
@@ -28,9 +29,9 @@ namespace braid::engine {
 class BackgroundLimit {
  public:
   BackgroundLimit(const media::PersistOps* ops, const base::Stalls* stalls,
-                  const std::atomic<bool>* closed) noexcept
-      : ops_(*ops), stalls_(*stalls), closed_(*closed) {
-    BRAID_CHECK(ops != nullptr && stalls != nullptr && closed != nullptr);
+                  const std::atomic<bool>* closed, WriterPace* pace) noexcept
+      : ops_(*ops), stalls_(*stalls), closed_(*closed), pace_(*pace) {
+    BRAID_CHECK(ops != nullptr && stalls != nullptr && closed != nullptr && pace != nullptr);
   }
 
   /// 0: none.
@@ -38,6 +39,7 @@ class BackgroundLimit {
 
   /// What this thread writes back from here on is the background's.
   void Begin() noexcept {
+    pace_.Begin();
     if (bucket_.rate() == 0) return;
     charged_[base::ThreadSlot()].store(ops_.lines_of_thread(), std::memory_order_relaxed);
   }
@@ -67,10 +69,12 @@ class BackgroundLimit {
   /// not wait for the end of a time slice; and the step waits for its rate, unless `stop` is true.
   void Pause(const std::atomic<bool>& stop) const noexcept {
     if (!is_urgent_.load(std::memory_order_relaxed) && !IsLifted()) ::sched_yield();
+    pace_.Note();
     while (!stop.load()) {
       const std::chrono::milliseconds wait = Wait();
       if (wait.count() == 0) return;
       std::this_thread::sleep_for(std::min(wait, std::chrono::milliseconds(5)));
+      pace_.Begin();
     }
   }
 
@@ -83,6 +87,7 @@ class BackgroundLimit {
   const media::PersistOps& ops_;
   const base::Stalls& stalls_;
   const std::atomic<bool>& closed_;
+  WriterPace& pace_;
   std::atomic<bool> is_urgent_{false};
   base::TokenBucket bucket_;
   std::array<std::atomic<uint64_t>, base::kThreadSlots> charged_{};  // lines, by thread

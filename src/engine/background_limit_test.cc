@@ -38,7 +38,8 @@ class BackgroundLimitTest : public ::testing::Test {
   base::Stalls stalls_;
   std::atomic<bool> closed_{false};
   std::atomic<bool> stop_{false};
-  BackgroundLimit limit_{&pool_->ops(), &stalls_, &closed_};
+  WriterPace pace_{&stalls_};
+  BackgroundLimit limit_{&pool_->ops(), &stalls_, &closed_, &pace_};
 };
 
 TEST_F(BackgroundLimitTest, AStepGivesWayUnlessItIsUrgentOrSomebodyWaitsForIt) {

@@ -101,11 +101,15 @@ base::Workers::Next Scheduler::FlushWork::Step() {
 base::Workers::Next Scheduler::CompactionWork::Step() {
   Scheduler& owner = scheduler();
   owner.RunStep(&Scheduler::ServeReaders);
-  if (const auto wait = owner.store_.limit.Wait(); wait.count() != 0) return Next::After(wait);
+  if (const auto wait = owner.store_.limit.Wait(); wait.count() != 0) {
+    owner.store_.pace.End();
+    return Next::After(wait);
+  }
   if (owner.RunStep(&Scheduler::CompactionStep)) {
     owner.Wake();
     return Next::Now();
   }
+  owner.store_.pace.End();
   // What a view keeps from being dropped, it lets go of without a word.
   const media::WriterSlots& slots = owner.store_.readers.slots();
   return Pause(
@@ -162,6 +166,8 @@ base::Workers::Next Scheduler::SpaceWork::Step() {
 void Scheduler::Start() {
   if (store_.options.read_only) return;
   if (!store_.options.background_threads) return store_.pool->media().RefuseReaders();
+  store_.pace.Watch({.by_all = [this] { return store_.reader.reads(); },
+                     .by_thread = [this] { return store_.reader.reads_of_thread(); }});
   // Before the thread that answers.
   store_.readers.Begin(media::WriterSlots(store_.pool->media().AnswerReaders()));
   base::JobSet::Jobs jobs;

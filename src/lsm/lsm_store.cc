@@ -124,6 +124,7 @@ LsmStore::LsmStore(const Options& chosen, std::unique_ptr<pool::PmemPool> opened
               .budget = &budget,
               .large_values = &large_values,
               .controller = &controller,
+              .pace = &pace,
               .errors = &errors,
               .sequence = &sequence,
               .jobs_asleep = &jobs_asleep,

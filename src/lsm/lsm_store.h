@@ -88,7 +88,8 @@ struct LsmStore {
   alignas(64) std::atomic<uint64_t> sequence{0};  // last one drawn
   const memtable::MemTable::Store memtables;
   std::atomic<bool> closed{false};
-  engine::BackgroundLimit limit{&pool->ops(), controller.stalls(), &closed};
+  engine::WriterPace pace{controller.stalls()};
+  engine::BackgroundLimit limit{&pool->ops(), controller.stalls(), &closed, &pace};
   engine::WriteErrors errors{pool.get(), &closed};
   space::LargeValues large_values;
   read::Reader reader;

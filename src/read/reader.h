@@ -21,6 +21,7 @@
 #include "cache/lookup_cache.h"
 #include "engine/engine.h"
 #include "engine/stored_value.h"
+#include "engine/writer_pace.h"
 #include "index/visits.h"
 #include "level/merging_iterator.h"
 #include "level/version_set.h"
@@ -104,6 +105,14 @@ class Reader {
     return {store_.latencies, kind, counters_.Add(seeks ? Counter::kSeeks : Counter::kSteps)};
   }
   void Fill(Statistics* statistics) const;
+  /// What was read so far, as engine::WriterPace counts it; and by this thread. Cost: a line for
+  /// each thread that reads.
+  uint64_t reads() const noexcept {
+    return ReadsOf([this](Counter counter) { return counters_.Sum(counter); });
+  }
+  uint64_t reads_of_thread() const noexcept {
+    return ReadsOf([this](Counter counter) { return counters_.OfThread(counter); });
+  }
 
  private:
   enum class Counter : uint8_t {
@@ -117,6 +126,11 @@ class Reader {
     kCount
   };
 
+  template <class Count>
+  static uint64_t ReadsOf(Count&& count) noexcept {
+    return count(Counter::kGets) / engine::WriterPace::kGetsARead + count(Counter::kMultiGets) +
+           count(Counter::kSeeks) + count(Counter::kSteps);
+  }
   // The short ones that each read passes are inline: what is behind them is rare.
   /// Not registered: for a read that ends with its epoch, or whose snapshot the caller keeps.
   Status ViewFor(const ReadOptions& options, index::ReadView* view) const {

@@ -135,6 +135,7 @@ Status Writer::WriteEntries(const WriteOptions& options, std::vector<log::Pendin
     if (ready.ok() && large.wants_copy()) ready = CopyLarge(&large, allocation);
     return ready.ok() ? TryBatch(&entries, allocation, whom, condition) : ready;
   });
+  store_.pace->Owe(entries.size() - 1);
   return s.ok() ? AfterWrite(options) : s;
 }
 

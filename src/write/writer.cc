@@ -44,6 +44,7 @@ Status Writer::Delete(const WriteOptions& options, Slice key) {
 /// Before each attempt of a write, of whatever kind.
 Status Writer::Admit() {
   store_.controller->Admit();
+  store_.pace->Admit();
   const engine::WriteErrors& errors = *store_.errors;
   if (errors.ended()) return errors.WhyEnded();
   return errors.blocked() ? errors.block_reason() : Status::OK();

@@ -70,6 +70,7 @@ class Writer {
     const level::MemoryBudget* budget;
     space::LargeValues* large_values;
     WriteController* controller;
+    engine::WriterPace* pace;
     const engine::WriteErrors* errors;
     std::atomic<uint64_t>* sequence;           // last one drawn
     const std::atomic<uint32_t>* jobs_asleep;  // that rest until they are woken
