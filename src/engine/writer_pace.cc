@@ -72,10 +72,9 @@ void WriterPace::Begin() noexcept {
 }
 
 void WriterPace::Note() noexcept {
-  if (mark.of != id_) return;
   const Mark begin = mark;
   Begin();
-  Count(mark.wall, mark.wall - begin.wall, mark.cpu - begin.cpu);
+  if (begin.of == id_) Count(mark.wall, mark.wall - begin.wall, mark.cpu - begin.cpu);
 }
 
 void WriterPace::Count(uint64_t now, uint64_t took, uint64_t ran) noexcept {
