@@ -15,7 +15,7 @@ constexpr const char* kPaths =
 constexpr const char* kStalls = "The same time by what held writers back";
 constexpr const char* kStallCodes =
     "Why: 0 nobody is, 1 l0, 2 memtables, 3 ingest, 4 full_pool, 5 room, 6 lock, 7 range, 8 pages, "
-    "9 background, 10 system, 11 processors";
+    "9 background, 10 system";
 constexpr const char* kSpace =
     "What the bytes of the pool are used for; the values of one moment sum up to braid_pool_bytes";
 constexpr const char* kRunning = "Pieces of background work under way now, by kind";

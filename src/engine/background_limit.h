@@ -37,7 +37,7 @@ class BackgroundLimit {
   /// 0: none.
   void Set(uint64_t bytes_per_second) noexcept { bucket_.SetRate(bytes_per_second); }
 
-  /// What this thread writes back from here on is the background's.
+  /// What this thread does and writes back from here on is the background's.
   void Begin() noexcept {
     pace_.Begin();
     if (bucket_.rate() == 0) return;
@@ -66,7 +66,8 @@ class BackgroundLimit {
     return is_urgent_.load(std::memory_order_relaxed) || stalls_.waiting().writers != 0;
   }
   /// Within a step: threads that wait for this processor get it, unless work is urgent, and need
-  /// not wait for the end of a time slice; and the step waits for its rate, unless `stop` is true.
+  /// not wait for the end of a time slice; writers learn what processor the step has had; and it
+  /// waits for its rate, unless `stop` is true.
   void Pause(const std::atomic<bool>& stop) const noexcept {
     if (!is_urgent_.load(std::memory_order_relaxed) && !IsLifted()) ::sched_yield();
     pace_.Note();

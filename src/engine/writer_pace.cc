@@ -20,7 +20,7 @@ constexpr uint64_t kLongestPiece = 100'000'000;
 /// With this share of its time on a processor nothing is wrong, and with the other nothing worse.
 constexpr double kEnough = 0.98;
 constexpr double kLeast = 0.9;
-/// How often is looked whether somebody reads, and what counts as that, a millisecond.
+/// How often to look whether somebody reads, and what counts as that, a millisecond.
 constexpr uint64_t kLookNanos = 5'000'000;
 constexpr uint64_t kReadsAMilli = 4;
 /// Shorter waits come together to such, since a sleep takes some 50 us more than it is to; what it
@@ -91,11 +91,12 @@ void WriterPace::Count(uint64_t now, uint64_t took, uint64_t ran) noexcept {
     reads_seen_ = reads;
     looked_at_ = now;
   }
-  nanos_.store(is_read_ ? NanosAt(run_ / time_) : 0, std::memory_order_relaxed);
+  Set(is_read_ ? NanosAt(run_ / time_) : 0);
 }
 
-void WriterPace::End() noexcept {
-  if (nanos() != 0) nanos_.store(0, std::memory_order_relaxed);
+void WriterPace::Set(uint32_t nanos) noexcept {
+  // Mostly it is as before, and the line stays with the writers.
+  if (nanos != this->nanos()) nanos_.store(nanos, std::memory_order_relaxed);
 }
 
 void WriterPace::Owe(uint64_t entries) noexcept {

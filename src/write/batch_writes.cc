@@ -135,8 +135,9 @@ Status Writer::WriteEntries(const WriteOptions& options, std::vector<log::Pendin
     if (ready.ok() && large.wants_copy()) ready = CopyLarge(&large, allocation);
     return ready.ok() ? TryBatch(&entries, allocation, whom, condition) : ready;
   });
+  if (!s.ok()) return s;
   store_.pace->Owe(entries.size() - 1);
-  return s.ok() ? AfterWrite(options) : s;
+  return AfterWrite(options);
 }
 
 /// One attempt. TryAgain while a bulk load is shown, or when `condition` (may be null) must look
