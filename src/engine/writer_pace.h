@@ -45,7 +45,7 @@ class WriterPace {
   /// What Note does with a piece that has ended `now`, nanoseconds of NowNanos: it took so long,
   /// and ran so long on a processor.
   void Count(uint64_t now, uint64_t took, uint64_t ran) noexcept;
-  /// A step of the background has ended: nobody waits until the next piece is noted.
+  /// There is nothing left to do in the background.
   void End() noexcept { Set(0); }
 
   /// Before a write. Cost: one load while nobody has to wait.

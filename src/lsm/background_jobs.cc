@@ -101,14 +101,15 @@ base::Workers::Next Scheduler::FlushWork::Step() {
 base::Workers::Next Scheduler::CompactionWork::Step() {
   Scheduler& owner = scheduler();
   owner.RunStep(&Scheduler::ServeReaders);
-  if (const auto wait = owner.store_.limit.Wait(); wait.count() != 0) return Next::After(wait);
-  const bool worked = owner.RunStep(&Scheduler::CompactionStep);
-  // Steps that are no merges are not measured.
-  owner.store_.pace.End();
-  if (worked) {
+  if (const auto wait = owner.store_.limit.Wait(); wait.count() != 0) {
+    owner.store_.pace.End();
+    return Next::After(wait);
+  }
+  if (owner.RunStep(&Scheduler::CompactionStep)) {
     owner.Wake();
     return Next::Now();
   }
+  owner.store_.pace.End();
   // What a view keeps from being dropped, it lets go of without a word.
   const media::WriterSlots& slots = owner.store_.readers.slots();
   return Pause(
