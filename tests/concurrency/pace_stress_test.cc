@@ -20,6 +20,12 @@ namespace {
 
 constexpr uint64_t kKeys = 4'000;
 constexpr uint64_t kInABatch = 50;
+/// With a race detector an entry may take longer than the slowest pace: nobody is held back then.
+#ifdef __SANITIZE_THREAD__
+constexpr bool kIsSlow = true;
+#else
+constexpr bool kIsSlow = false;
+#endif
 
 class PaceStressTest : public ::testing::Test {
  protected:
@@ -83,13 +89,15 @@ TEST_F(PaceStressTest, WritersThatAreHeldBackLoseNothing) {
     threads.emplace_back([this, by] { Write(by); });
   }
   threads.emplace_back([this] { Read(); });
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(kIsSlow ? 5 : 120);
   while (HeldBackMicros() < 10'000 && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   stop_.store(true);
   for (std::thread& thread : threads) thread.join();
-  EXPECT_GE(HeldBackMicros(), 10'000u);
+  if (!kIsSlow) {
+    EXPECT_GE(HeldBackMicros(), 10'000u);
+  }
   for (const By by : {By::kPuts, By::kBatches, By::kPutsAndGets}) {
     const std::string newest = std::to_string(rounds_[static_cast<size_t>(by)]);
     ASSERT_NE(newest, "0");
