@@ -12,6 +12,7 @@
 #include "braid/shared_resources.h"
 #include "braid/write_batch.h"
 #include "support/database.h"
+#include "support/environment.h"
 #include "support/one_processor.h"
 #include "support/temp_folder.h"
 
@@ -21,11 +22,7 @@ namespace {
 constexpr uint64_t kKeys = 4'000;
 constexpr uint64_t kInABatch = 50;
 /// With a race detector an entry may take longer than the slowest pace: nobody is held back then.
-#ifdef __SANITIZE_THREAD__
-constexpr bool kIsSlow = true;
-#else
-constexpr bool kIsSlow = false;
-#endif
+constexpr bool kIsSlow = kThreadSanitizer;
 
 class PaceStressTest : public ::testing::Test {
  protected:
