@@ -252,6 +252,7 @@ void TreeMerge::SetWords(Lane* lane, size_t base) const {
 int TreeMerge::Compare(const Lane& a, const Lane& b) const {
   if (a.word() != b.word()) return a.word() < b.word() ? -1 : 1;
   if (a.exact == b.exact && a.exact != kNotExact) return 0;
+  if (a.ref() == b.ref()) return 0;
   return CompareKnown(a, b);
 }
 
@@ -342,7 +343,18 @@ size_t TreeMerge::TakeByWords(uint64_t* out, size_t cap) {
     if (!exact) {
       size_t same = 0;
       ForEach<lanes>(count, [&](size_t i) { same += ways[i].word == least ? 1 : 0; });
-      if (same > 1) break;
+      if (same > 1) {
+        // One entry, of a table and of the level that it is being merged into, has one key.
+        uint64_t ref = 0;
+        uint64_t others = 0;
+        ForEach<lanes>(count, [&](size_t i) {
+          const uint64_t mine = ways[i].refs[ways[i].at];
+          const bool is_on_it = ways[i].word == least;
+          others |= is_on_it && ref != 0 ? ref ^ mine : 0;
+          ref = is_on_it ? mine : ref;
+        });
+        if (others != 0) break;
+      }
     }
     uint64_t older = 0;
     bool at_end = false;

@@ -37,6 +37,20 @@ class TreeMergeTest : public ::testing::TestWithParam<Kind> {
       of_key.push_back(ref | (of_key.empty() ? 0 : TreeMerge::kOlder));
     }
     sources_.push_back({parts_.memtable->flush_source().entries, &passed_, refs.size()});
+    last_ = std::move(refs);
+  }
+  /// One that is older still, as a merge of the last one leaves it half-way: it has entries of that
+  /// one, and older ones of others of its keys.
+  void AddMerged(Random* random) {
+    const std::shared_ptr<EntryIndex> tree = NewEntryIndex(parts_.pool.get(), MemTableKind::kBTree);
+    parts_.NewMemTable();
+    for (const auto& [key, newer] : last_) {
+      if (random->OneIn(4)) continue;
+      const uint64_t ref = random->OneIn(2) ? newer : parts_.Put(key, "");
+      model_[key].push_back(ref | TreeMerge::kOlder);
+      tree->Upsert(key, [&](uint64_t) { return ref; });
+    }
+    sources_.push_back({tree, nullptr, last_.size()});
   }
   std::unique_ptr<TreeMerge> New() {
     return std::make_unique<TreeMerge>(parts_.pool.get(), sources_);
@@ -76,6 +90,7 @@ class TreeMergeTest : public ::testing::TestWithParam<Kind> {
   std::vector<TreeSource> sources_;
   std::atomic<uint64_t> passed_{0};
   Model model_;
+  std::map<std::string, uint64_t> last_;  // refs of the tree that was added last
 };
 
 TEST_P(TreeMergeTest, AnyScanAgreesWithAMap) {
@@ -90,6 +105,7 @@ TEST_P(TreeMergeTest, AnyScanAgreesWithAMap) {
       const uint64_t count = random.OneIn(4) ? random.Uniform(3) : random.Uniform(700);
       AddTree(count, GetParam().make, &random);
     }
+    if (random.OneIn(2)) AddMerged(&random);
     const auto merge = New();
     for (int i = 0; i < 20 && !HasFatalFailure(); ++i) {
       ExpectBothWays(merge.get(), GetParam().make(random), &random);
@@ -156,6 +172,18 @@ TEST_F(MergeOfTreesTest, EmptyTreesDoNotCount) {
   // As of a single tree: all that was asked for.
   EXPECT_EQ(merge->Seek({true, true, true, {}}, out.data(), 80), 80u);
   Expect(merge.get(), {true, true, true, {}}, model_.begin(), model_.end(), &random_);
+}
+
+TEST_F(MergeOfTreesTest, OneEntryInTwoTreesIsOneKey) {
+  for (const MakeKey make : {Sixteen, Sixty}) {
+    sources_.clear();
+    model_.clear();
+    for (int i = 0; i < 2; ++i) AddTree(1000, make, &random_);
+    AddMerged(&random_);
+    const auto merge = New();
+    Expect(merge.get(), {true, true, true, {}}, model_.begin(), model_.end(), &random_);
+    Expect(merge.get(), {false, true, true, {}}, model_.rbegin(), model_.rend(), &random_);
+  }
 }
 
 TEST_F(MergeOfTreesTest, WhatWasPassedIsTold) {
