@@ -2,6 +2,8 @@
 // Thread safety, invariants, persistence: dram_index.h.
 #include "cache/dram_index.h"
 
+#include <utility>
+
 #include "base/check.h"
 
 namespace braid::cache {
@@ -14,6 +16,11 @@ DramIndex::DramIndex(pool::PmemPool* pool, uint32_t min_height)
       tree_(index::NewEntryIndex(pool, MemTableKind::kBTree)),
       walk_(pool) {
   BRAID_CHECK(min_height >= 1 && min_height <= format::kMaxHeight);
+}
+
+DramIndex::DramIndex(pool::PmemPool* pool, std::shared_ptr<index::EntryIndex> tree)
+    : pool_(pool), min_height_(1), tree_(std::move(tree)), is_given_(true), walk_(pool) {
+  BRAID_CHECK(tree_ != nullptr);
 }
 
 void DramIndex::Add(const EntryHeader& entry) {

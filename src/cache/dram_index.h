@@ -22,14 +22,17 @@ namespace braid::cache {
 class DramIndex {
  public:
   DramIndex(pool::PmemPool* pool, uint32_t min_height);
+  /// Complete: `tree` has all keys of the list, and each has one version, which is a put.
+  DramIndex(pool::PmemPool* pool, std::shared_ptr<index::EntryIndex> tree);
 
   const std::shared_ptr<index::EntryIndex>& tree() const noexcept { return tree_; }
   uint32_t min_height() const noexcept { return min_height_; }
-  bool complete() const noexcept { return walk_.complete(); }
+  bool complete() const noexcept { return is_given_ || walk_.complete(); }
 
-  /// The number of entries of the list, when it is complete and the list was not changed meanwhile.
+  /// The number of entries of the list, when it was built here and the list was not changed
+  /// meanwhile.
   std::optional<uint64_t> counted() const noexcept {
-    return complete() && counts_ ? std::optional(walk_.entries()) : std::nullopt;
+    return walk_.complete() && counts_ ? std::optional(walk_.entries()) : std::nullopt;
   }
   /// Entries of the list that only views have kept, of those it was built from.
   uint64_t kept() const noexcept { return walk_.kept(); }
@@ -45,6 +48,7 @@ class DramIndex {
   pool::PmemPool* pool_;
   uint32_t min_height_;
   std::shared_ptr<index::EntryIndex> tree_;
+  bool is_given_ = false;
   index::NewestWalk walk_;
   bool counts_ = true;
 };

@@ -3,10 +3,12 @@
 #include "compaction/merger.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/activity.h"
 #include "base/check.h"
+#include "base/epoch.h"
 #include "base/no_throw.h"
 #include "level/copied_list.h"
 #include "merge/copy_merge.h"
@@ -125,10 +127,37 @@ void Merger::Conclude(const merge::MergeJob& job, uint64_t source_id, bool ran, 
 }
 
 /// Whether all of the source may become L1 as it is, where no merge is open.
-bool Merger::CanAdopt(const level::PmemTable& source, const level::PmemTable& target) const {
-  return source.is_load() && target.is_counted() && target.entries() == 0 &&
+bool Merger::CanAdopt(const level::ReadState& state, const level::PmemTable& source,
+                      const level::PmemTable& target) const {
+  return source.is_plain() && target.is_counted() && target.entries() == 0 &&
          !store_.indexes->HasCache() &&
-         *store_.options->compaction.persistence == MergePersistence::kRedoLog;
+         *store_.options->compaction.persistence == MergePersistence::kRedoLog &&
+         (source.is_load() || !IsOverwritten(state, source));
+}
+
+/// Whether newer tables have many of its keys, by some from either end: then a merge, which leaves
+/// these out, is less work in the end. True, too, where there is no telling.
+bool Merger::IsOverwritten(const level::ReadState& state, const level::PmemTable& source) const {
+  constexpr size_t kFromEachEnd = 16;
+  constexpr size_t kOneIn = 4;  // as NewerVersions asks
+  const std::shared_ptr<const index::EntryIndex> tree = source.tree();
+  if (tree == nullptr || source.tree_min_height() != 1) return true;
+  const base::EpochGuard guard;
+  std::array<uint64_t, 2 * kFromEachEnd> refs;
+  size_t count = tree->ScanFromStart(refs.data(), kFromEachEnd);
+  count += tree->ScanFromEnd(refs.data() + count, kFromEachEnd);
+  std::array<std::string_view, 2 * kFromEachEnd> keys;
+  for (size_t i = 0; i < count; ++i) keys[i] = pool_.KeyAt(refs[i]);
+  for (const std::shared_ptr<level::Table>& table : state.version->l0()) {
+    if (table->id() <= source.id()) break;
+    const std::shared_ptr<level::PmemTable> list = level::ListOf(table);
+    const std::shared_ptr<const index::EntryIndex> newer = list->tree();
+    if (newer == nullptr || list->tree_min_height() != 1) continue;
+    newer->FindMany(keys.data(), refs.data(), count);
+    const auto missing = std::count(refs.begin(), refs.begin() + count, uint64_t{0});
+    if ((count - static_cast<size_t>(missing)) * kOneIn >= count) return true;
+  }
+  return false;
 }
 
 Result<Merger::Merged> Merger::Merge(const Plan& plan) {
@@ -151,11 +180,12 @@ Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
     const bool is_open = versions.record().MergeOf(source->id()) != nullptr;
     if (!is_open) open_.erase(source->id());
     resumed = open_[source->id()];
-    merged.adopted = !is_open && plan.is_bottom && CanAdopt(*source, *target);
-    if (merged.adopted) store_.indexes->StartAnew(target.get());
+    const bool adopts = !is_open && plan.is_bottom && CanAdopt(versions.state(), *source, *target);
+    merged.is_load = adopts && source->is_load();
+    if (adopts) store_.indexes->StartAnew(target.get(), *source);
     job = NewJob(versions, source, target);
     if (!plan.is_bottom) job->KeepDeletes();
-    if (merged.adopted) job->Adopt();
+    if (adopts) job->Adopt();
     // The records of a merge that waits may name links of a border: it must not be given back.
     const bool others_wait = versions.record().open_merges() > (is_open ? 1u : 0u);
     if (others_wait) job->StayWithinBorders(0);

@@ -64,7 +64,7 @@ class Merger {
   struct Merged {
     uint64_t tables = 1;
     uint64_t entries = 0;
-    bool adopted = false;  // the table became L1 as it is
+    bool is_load = false;  // a load became L1 as it is
   };
   /// What a merge of copies is about. Pointers may be null, and must outlive it.
   struct Copies {
@@ -144,7 +144,9 @@ class Merger {
   Result<Merged> EndGroup(std::vector<Member>* members);
   Status CopyInput(const Plan& plan);
   std::vector<uint64_t> MarkCopiedOriginals(const level::PmemTable& source);
-  bool CanAdopt(const level::PmemTable& source, const level::PmemTable& target) const;
+  bool CanAdopt(const level::ReadState& state, const level::PmemTable& source,
+                const level::PmemTable& target) const;
+  bool IsOverwritten(const level::ReadState& state, const level::PmemTable& source) const;
   std::unique_ptr<merge::MergeJob> NewJob(const level::VersionSet::Locked& versions,
                                           std::shared_ptr<level::PmemTable> source,
                                           std::shared_ptr<level::PmemTable> target);

@@ -98,6 +98,9 @@ TEST(MergerTest, ADeleteStaysWhereALevelIsBelow) {
 
 TEST(MergerTest, AMergeThatIsStoppedStaysOpenAndGoesOn) {
   test::StoreParts parts;
+  parts.Put("a", "1");
+  parts.Flush();
+  parts.Merge();
   for (int i = 0; i < 20'000; ++i) parts.Put("key" + std::to_string(i), "value");
   parts.Flush();
   parts.stop_merges.store(true);
@@ -110,8 +113,89 @@ TEST(MergerTest, AMergeThatIsStoppedStaysOpenAndGoesOn) {
   parts.stop_merges.store(false);
   parts.Merge();
   EXPECT_EQ(parts.open_merge(), OpenMerge::kNone);
-  EXPECT_EQ(parts.l1_entries(), 20'000u);
+  EXPECT_EQ(parts.l1_entries(), 20'001u);
   parts.Verify();
+}
+
+/// Of a table of 2,000 keys with an index.
+class AdoptionTest : public ::testing::Test {
+ protected:
+  static std::string KeyOf(int i) { return "key" + std::to_string(10'000 + i); }
+  void PutAll() {
+    for (int i = 0; i < 2'000; ++i) parts_.Put(KeyOf(i), "value");
+  }
+  const index::EntryIndex* TreeOfOldest() {
+    return level::ListOf(parts_.state().version->l0().back())->tree().get();
+  }
+  const index::EntryIndex* TreeOfL1() { return parts_.versions.Lock().bottom()->tree().get(); }
+  void ExpectMerged(uint64_t entries) {
+    const index::EntryIndex* const tree = TreeOfOldest();
+    parts_.Merge();
+    EXPECT_NE(TreeOfL1(), tree);
+    EXPECT_EQ(parts_.l1_entries(), entries);
+    parts_.Verify();
+  }
+
+  test::StoreParts parts_;
+};
+
+TEST_F(AdoptionTest, ATableOfPutsBecomesTheEmptyL1WithItsIndex) {
+  PutAll();
+  parts_.Flush();
+  const index::EntryIndex* const tree = TreeOfOldest();
+  ASSERT_NE(tree, nullptr);
+  const uint64_t lines = parts_.pool->ops().lines_flushed();
+  EXPECT_EQ(parts_.Merge().entries, 2'000u);
+  EXPECT_LT(parts_.pool->ops().lines_flushed(), lines + 100) << "no entry is touched";
+  EXPECT_EQ(parts_.l1_entries(), 2'000u);
+  EXPECT_EQ(TreeOfL1(), tree);
+  EXPECT_FALSE(parts_.indexes.LackSome());
+  EXPECT_EQ(parts_.indexes.kept(), 0u);
+  parts_.Verify();
+  // From here on merges keep it up to date.
+  parts_.Delete(KeyOf(7));
+  parts_.Put(KeyOf(8), "new");
+  parts_.Put("later", "value");
+  parts_.Flush();
+  parts_.Merge();
+  EXPECT_EQ(TreeOfL1(), tree);
+  EXPECT_EQ(tree->size(), 2'000u);
+  EXPECT_EQ(parts_.Get(KeyOf(7)), "-");
+  EXPECT_EQ(parts_.Get(KeyOf(8)), "new");
+  EXPECT_EQ(parts_.Get("later"), "value");
+  parts_.Verify();
+}
+
+TEST_F(AdoptionTest, NotOneWithADelete) {
+  PutAll();
+  parts_.Delete("no such key");
+  parts_.Flush();
+  ExpectMerged(2'000);
+}
+
+TEST_F(AdoptionTest, NotOneWithOlderVersions) {
+  PutAll();
+  const level::ViewRegistry::Handle view = parts_.views->Register(parts_.sequence, nullptr);
+  parts_.Put(KeyOf(7), "new");
+  parts_.Flush();
+  ExpectMerged(2'001);
+}
+
+TEST_F(AdoptionTest, NotOneThatIsOverwritten) {
+  PutAll();
+  parts_.Flush();
+  PutAll();
+  parts_.Flush();
+  ExpectMerged(0);
+}
+
+TEST_F(AdoptionTest, NotIntoAnL1ThatHoldsSomething) {
+  parts_.Put("a", "1");
+  parts_.Flush();
+  parts_.Merge();
+  PutAll();
+  parts_.Flush();
+  ExpectMerged(2'001);
 }
 
 // Merges go from the end of the list to its beginning, where this one meets damage.

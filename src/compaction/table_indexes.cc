@@ -213,12 +213,17 @@ void TableIndexes::FitCache(bool at_least_once) {
   }
 }
 
-void TableIndexes::StartAnew(level::PmemTable* l1) {
+void TableIndexes::StartAnew(level::PmemTable* l1, const level::PmemTable& source) {
   if (l1_ == nullptr) return;
-  auto fresh = std::make_unique<cache::DramIndex>(store_.pool, 1);
+  // Whoever reads it as a table of L0 may meet what merges bring into it: that is as in L1.
+  const auto tree = source.tree_min_height() == 1
+                        ? std::const_pointer_cast<index::EntryIndex>(source.tree())
+                        : nullptr;
+  auto fresh = tree != nullptr ? std::make_unique<cache::DramIndex>(store_.pool, tree)
+                               : std::make_unique<cache::DramIndex>(store_.pool, 1);
   space::RetiredMemory old{l1_->tree()};
-  // Before L1 shows the entries: a complete index would say that there are none.
-  l1->set_tree(nullptr, 1);
+  // Before L1 shows the entries: the index of the empty list would say that there are none.
+  l1->set_tree(tree, 1);
   next_l1_.reset();  // nobody reads it yet
   l1_.swap(fresh);
   store_.reclaimer->RetireMemory(std::move(old));

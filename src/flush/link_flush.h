@@ -29,6 +29,7 @@ namespace braid::flush {
 struct FlushResult {
   uint64_t entries = 0;  // linked
   uint64_t max_sequence = 0;
+  bool is_plain = false;                   // puts only, one a key, in a list that may stay as it is
   std::vector<uint64_t> obsolete_extents;  // of versions left out
   std::vector<uint64_t> touched;  // with kLater: offsets of all entries, linked or left out
 };

@@ -61,11 +61,17 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
   bool never_changes() const noexcept { return record_.level == 0 || is_of_run(); }
   /// Copies of entries of L1, made by collection; only a merge reads it.
   bool is_copies() const noexcept { return (record_.flags & format::kTableOfCopies) != 0; }
-  /// Loaded in bulk by this session: puts only, one a key.
+  /// Puts only, one a key: it may become an empty level as it is. As far as this session knows.
+  bool is_plain() const noexcept { return is_plain_; }
+  /// Loaded in bulk by this session: plain.
   bool is_load() const noexcept { return is_load_; }
-  /// Before others know the table.
-  void set_is_load() noexcept {
+  /// These before others know the table.
+  void set_is_plain() noexcept {
     BRAID_DCHECK(record_.level == 0 && !is_copies());
+    is_plain_ = true;
+  }
+  void set_is_load() noexcept {
+    set_is_plain();
     is_load_ = true;
   }
   uint32_t head_index() const noexcept { return record_.head; }
@@ -132,6 +138,7 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
   pool::PmemPool* pool_;
   format::TableRecord record_;
   bool verify_;
+  bool is_plain_ = false;
   bool is_load_ = false;
   std::atomic<bool> is_bounded_{false};
   std::string bound_;  // not changed any more once is_bounded_ is set

@@ -41,7 +41,7 @@ bool MayMergeSideBySide(const LsmStore& store, const level::VersionSet::ConstLoc
   if (store.pool->strands() != 1 || store.indexes.HasCache() || store.budget.IsShort()) {
     return false;
   }
-  return versions.state().version->bottom().entries() != 0 || !level::ListOf(l0.back())->is_load();
+  return versions.state().version->bottom().entries() != 0 || !level::ListOf(l0.back())->is_plain();
 }
 
 void TellOfTables(const LsmStore& store, const level::VersionSet::ConstLocked& versions,

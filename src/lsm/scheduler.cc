@@ -165,8 +165,8 @@ Result<compaction::Merger::Merged> Scheduler::MergeTables(const compaction::Plan
     store_.tier_filler.ForgetStuck();
   }
   counters_.Add(Counter::kMerges, merged->tables);
-  // What is adopted is in order: it gives no reason to recluster L1.
-  if (!merged->adopted) counters_.Add(Counter::kMergedEntries, merged->entries);
+  // A load is in order: it gives no reason to recluster L1.
+  if (!merged->is_load) counters_.Add(Counter::kMergedEntries, merged->entries);
   store_.indexes.Fit();
   UpdatePressure();
   return merged;

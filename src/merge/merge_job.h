@@ -44,9 +44,9 @@ class MergeJob {
     BRAID_DCHECK(merge_ == nullptr);
     is_bottom_ = false;
   }
-  /// The target is empty, and the source a load: it becomes the target as it is. Before Start.
+  /// The target is empty, and the source plain: it becomes the target as it is. Before Start.
   void Adopt() noexcept {
-    BRAID_DCHECK(merge_ == nullptr && source_->is_load());
+    BRAID_DCHECK(merge_ == nullptr && source_->is_plain());
     adopts_ = true;
   }
   /// See MergeInput::brings_borders. Before Start.
