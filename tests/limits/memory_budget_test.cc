@@ -120,6 +120,9 @@ TEST(MemoryBudgetOfIteratorsTest, WhatOnlyAnIteratorHoldsIsCounted) {
   options.background_threads = false;
   const std::unique_ptr<DB> db = OpenOrFail(options, folder.Sub("pool"));
   ASSERT_NE(db, nullptr);
+  // Else the tree would be that of L1 afterwards.
+  BRAID_ASSERT_OK(db->Put("first", "value"));
+  BRAID_ASSERT_OK(db->Compact());
   for (int i = 0; i < 20'000; ++i) BRAID_ASSERT_OK(db->Put("key" + std::to_string(i), "value"));
   std::unique_ptr<Iterator> iterator = db->NewIterator({});
   BRAID_ASSERT_OK(db->Compact());
