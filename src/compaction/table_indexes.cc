@@ -215,7 +215,7 @@ void TableIndexes::FitCache(bool at_least_once) {
 
 void TableIndexes::StartAnew(level::PmemTable* l1, const level::PmemTable& source) {
   if (l1_ == nullptr) return;
-  // Whoever reads it as a table of L0 may meet what merges bring into it: that is as in L1.
+  // A reader to whom it still is a table of L0 may meet what merges bring into L1, as one of L1.
   const auto tree = source.tree_min_height() == 1
                         ? std::const_pointer_cast<index::EntryIndex>(source.tree())
                         : nullptr;
