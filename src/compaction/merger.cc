@@ -169,6 +169,7 @@ Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
     if (Status s = plan.from == 0 ? CopyInput(plan) : CopyList(plan); !s.ok()) return s;
   }
   std::shared_ptr<level::PmemTable> source;
+  std::shared_ptr<level::PmemTable> target;
   merge::BatchProgress resumed;
   std::unique_ptr<merge::MergeJob> job;
   Merged merged;
@@ -176,13 +177,12 @@ Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
     const level::VersionSet::Locked versions = store_.versions->Lock();
     source = InputOf(versions.state(), plan);
     BRAID_DCHECK(plan.to == plan.from + 1 && versions.record().Copies() == nullptr);  // invariant 1
-    const std::shared_ptr<level::PmemTable> target = versions.state().version->KeepList(plan.to);
+    target = versions.state().version->KeepList(plan.to);
     const bool is_open = versions.record().MergeOf(source->id()) != nullptr;
     if (!is_open) open_.erase(source->id());
     resumed = open_[source->id()];
     const bool adopts = !is_open && plan.is_bottom && CanAdopt(versions.state(), *source, *target);
-    merged.is_load = adopts && source->is_load();
-    if (adopts) store_.indexes->StartAnew(target.get(), *source);
+    if (adopts) store_.indexes->StartAnew(target.get());
     job = NewJob(versions, source, target);
     if (!plan.is_bottom) job->KeepDeletes();
     if (adopts) job->Adopt();
@@ -199,6 +199,9 @@ Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
     }
   }
   if (Status s = Run(job.get(), source->id()); !s.ok()) return s;
+  // Not before that: what is merged after all may not be all of the source.
+  if (job->adopted()) store_.indexes->TakeOver(target.get(), *source);
+  merged.is_load = job->adopted() && source->is_load();
   const std::vector<uint64_t> originals = MarkCopiedOriginals(*source);
   if (Status s = EndMerge(job.get(), source); !s.ok()) return s;
   merged.entries = job->merged_entries();

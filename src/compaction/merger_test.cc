@@ -189,6 +189,29 @@ TEST_F(AdoptionTest, NotOneThatIsOverwritten) {
   ExpectMerged(0);
 }
 
+// Whatever the manifest counts there: what is merged after all has an index of its own, without
+// what newer tables have overwritten.
+TEST_F(AdoptionTest, NotIntoAnL1ThatLooksEmpty) {
+  parts_.Put("a", "1");
+  parts_.Flush();
+  parts_.Merge();
+  parts_.versions.Lock().bottom()->set_entries(0);
+  PutAll();
+  parts_.Flush();
+  const index::EntryIndex* const tree = TreeOfOldest();
+  for (int i = 500; i < 1'500; ++i) parts_.Put(KeyOf(i), "new");
+  parts_.Flush();
+  parts_.Merge();
+  EXPECT_NE(TreeOfL1(), tree);
+  while (parts_.Worked(parts_.indexes.BuildStep())) {
+  }
+  ASSERT_NE(TreeOfL1(), nullptr);
+  EXPECT_EQ(TreeOfL1()->Find(KeyOf(1'000)), 0u);
+  EXPECT_EQ(TreeOfL1()->size(), 1'001u);
+  EXPECT_EQ(parts_.Get(KeyOf(1'000)), "new");
+  EXPECT_EQ(parts_.Get(KeyOf(10)), "value");
+}
+
 TEST_F(AdoptionTest, NotIntoAnL1ThatHoldsSomething) {
   parts_.Put("a", "1");
   parts_.Flush();

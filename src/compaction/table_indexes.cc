@@ -213,19 +213,27 @@ void TableIndexes::FitCache(bool at_least_once) {
   }
 }
 
-void TableIndexes::StartAnew(level::PmemTable* l1, const level::PmemTable& source) {
+void TableIndexes::StartAnew(level::PmemTable* l1) {
   if (l1_ == nullptr) return;
-  // A reader to whom it still is a table of L0 may meet what merges bring into L1, as one of L1.
-  const auto tree = source.tree_min_height() == 1
-                        ? std::const_pointer_cast<index::EntryIndex>(source.tree())
-                        : nullptr;
-  auto fresh = tree != nullptr ? std::make_unique<cache::DramIndex>(store_.pool, tree)
-                               : std::make_unique<cache::DramIndex>(store_.pool, 1);
+  auto fresh = std::make_unique<cache::DramIndex>(store_.pool, 1);
   space::RetiredMemory old{l1_->tree()};
-  // Before L1 shows the entries: the index of the empty list would say that there are none.
-  l1->set_tree(tree, 1);
+  // Before L1 shows the entries: a complete index would say that there are none.
+  l1->set_tree(nullptr, 1);
   next_l1_.reset();  // nobody reads it yet
   l1_.swap(fresh);
+  store_.reclaimer->RetireMemory(std::move(old));
+}
+
+void TableIndexes::TakeOver(level::PmemTable* l1, const level::PmemTable& source) {
+  if (l1_ == nullptr || source.tree_min_height() != 1) return;
+  // A reader to whom it still is a table of L0 may meet what merges bring into L1, as one of L1.
+  const auto tree = std::const_pointer_cast<index::EntryIndex>(source.tree());
+  if (tree == nullptr) return;
+  auto taken = std::make_unique<cache::DramIndex>(store_.pool, tree);
+  space::RetiredMemory old{l1_->tree()};
+  l1->set_tree(tree, 1);
+  next_l1_.reset();  // nobody reads it yet
+  l1_.swap(taken);
   store_.reclaimer->RetireMemory(std::move(old));
 }
 

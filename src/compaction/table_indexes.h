@@ -58,8 +58,11 @@ class TableIndexes {
   void FitCache() {
     if (cache_ != nullptr) FitCache(false);
   }
-  /// L1, which is empty, becomes the list of `source`; its index that of `source`, if it has one.
-  void StartAnew(level::PmemTable* l1, const level::PmemTable& source);
+  /// L1 gets entries that its index does not know.
+  void StartAnew(level::PmemTable* l1);
+  /// L1, which was empty, has become the list of `source`; its index becomes that of `source`, if
+  /// that has one.
+  void TakeOver(level::PmemTable* l1, const level::PmemTable& source);
 
   /// What is kept over L1, or null; steps replace it.
   index::EntryIndex* tree() const noexcept;

@@ -33,9 +33,7 @@ TEST(TableIndexesTest, MergesKeepTheIndexOverL1Complete) {
 TEST(TableIndexesTest, WhatStartsAnewIsShownWhenItIsComplete) {
   test::StoreParts parts;
   FillL1(&parts, 1000);
-  const std::shared_ptr<level::PmemTable> l1 = parts.versions.Lock().bottom();
-  const level::PmemTable without_index(parts.pool.get(), l1->record(), true);
-  parts.indexes.StartAnew(l1.get(), without_index);
+  parts.indexes.StartAnew(parts.versions.Lock().bottom().get());
   EXPECT_EQ(parts.versions.Lock().bottom()->tree(), nullptr);
   EXPECT_TRUE(parts.indexes.LackSome());
   EXPECT_FALSE(parts.indexes.kept().has_value());

@@ -121,6 +121,8 @@ class MergeJob {
   bool revisits() const noexcept { return revisited_ != nullptr; }
   bool keeps_deletes() const noexcept { return !is_bottom_; }
   bool has_tree() const noexcept { return target_tree_ != nullptr; }
+  /// All became the target as it was.
+  bool adopted() const noexcept { return merge_ != nullptr && merge_->result().adopted; }
   uint64_t merged_entries() const { return merge_->result().progress.merged_entries; }
   /// How far it came: where it began, if it failed at once.
   const BatchProgress& progress() const {

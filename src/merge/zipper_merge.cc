@@ -113,7 +113,9 @@ Status ZipperMerge::Adopt() {
   }
   batch_delta_ = static_cast<int64_t>(input_.adopted_entries);
   batch_merged_ = input_.adopted_entries;
-  return CommitBatch(pool_->OffsetOf(first));
+  const Status s = CommitBatch(pool_->OffsetOf(first));
+  result_.adopted = s.ok();
+  return s;
 }
 
 /// The lists that grow with the source or with a batch.

@@ -106,6 +106,7 @@ struct MergeInput {
 
 struct MergeResult {
   BatchProgress progress;
+  bool adopted = false;            // the source has become the target as it was
   std::vector<uint64_t> obsolete;  // offsets of entries unlinked or left out
   /// Of MergeInput::moved: from where to where originals have given way to their copies. They are
   /// obsolete, too.
