@@ -200,6 +200,7 @@ Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
   }
   if (Status s = Run(job.get(), source->id()); !s.ok()) return s;
   // Not before that: what is merged after all may not be all of the source.
+  BRAID_DCHECK(!job->adopted() || plan.is_bottom);
   if (job->adopted()) store_.indexes->TakeOver(target.get(), *source);
   merged.is_load = job->adopted() && source->is_load();
   const std::vector<uint64_t> originals = MarkCopiedOriginals(*source);

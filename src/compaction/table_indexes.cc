@@ -229,6 +229,7 @@ void TableIndexes::TakeOver(level::PmemTable* l1, const level::PmemTable& source
   // A reader to whom it still is a table of L0 may meet what merges bring into L1, as one of L1.
   const auto tree = std::const_pointer_cast<index::EntryIndex>(source.tree());
   if (tree == nullptr) return;
+  BRAID_DCHECK(source.is_plain() && tree->size() == source.entries());  // one version a key
   auto taken = std::make_unique<cache::DramIndex>(store_.pool, tree);
   space::RetiredMemory old{l1_->tree()};
   l1->set_tree(tree, 1);
