@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "base/activity.h"
 #include "base/check.h"
@@ -56,16 +57,24 @@ std::unique_ptr<merge::MergeJob> Merger::NewJob(const level::VersionSet::Locked&
   return job;
 }
 
-/// The tables of L0 that are newer than this one, where DRAM can tell what they hold. Not those
-/// that were loaded: reads may have begun before.
-index::NewerVersions::Horizon Merger::NewerThan(uint64_t table_id) const {
-  index::NewerVersions::Horizon horizon;
-  const std::shared_ptr<const level::ReadState> state = store_.versions->Lock().Keep();
-  for (const std::shared_ptr<level::Table>& table : state->version->l0()) {
+namespace {
+/// Of the tables of L0 that are newer than this one, where DRAM can tell what they hold. Not of
+/// those that were loaded: reads may have begun before.
+std::vector<std::weak_ptr<const index::EntryIndex>> IndexesNewerThan(const level::ReadState& state,
+                                                                     uint64_t table_id) {
+  std::vector<std::weak_ptr<const index::EntryIndex>> indexes;
+  for (const std::shared_ptr<level::Table>& table : state.version->l0()) {
     if (table->id() <= table_id) break;
     const std::shared_ptr<level::PmemTable> list = level::ListOf(table);
-    if (!list->is_load() && list->tree_min_height() == 1) horizon.tables.emplace_back(list->tree());
+    if (!list->is_load() && list->tree_min_height() == 1) indexes.emplace_back(list->tree());
   }
+  return indexes;
+}
+}  // namespace
+
+index::NewerVersions::Horizon Merger::NewerThan(uint64_t table_id) const {
+  index::NewerVersions::Horizon horizon;
+  horizon.tables = IndexesNewerThan(*store_.versions->Lock().Keep(), table_id);
   // Behind the tables: a view that is registered later sees the newest entries of them.
   horizon.views = store_.views->Collect();
   return horizon;
@@ -142,22 +151,22 @@ bool Merger::IsOverwritten(const level::ReadState& state, const level::PmemTable
   constexpr size_t kOneIn = 4;  // as NewerVersions asks
   const std::shared_ptr<const index::EntryIndex> tree = source.tree();
   if (tree == nullptr || source.tree_min_height() != 1) return true;
-  const base::EpochGuard guard;
   std::array<uint64_t, 2 * kFromEachEnd> refs;
-  size_t count = tree->ScanFromStart(refs.data(), kFromEachEnd);
-  count += tree->ScanFromEnd(refs.data() + count, kFromEachEnd);
+  size_t count = 0;
+  {
+    const base::EpochGuard guard;
+    count = tree->ScanFromStart(refs.data(), kFromEachEnd);
+    count += tree->ScanFromEnd(refs.data() + count, kFromEachEnd);
+  }
   std::array<std::string_view, 2 * kFromEachEnd> keys;
   for (size_t i = 0; i < count; ++i) keys[i] = pool_.KeyAt(refs[i]);
-  for (const std::shared_ptr<level::Table>& table : state.version->l0()) {
-    if (table->id() <= source.id()) break;
-    const std::shared_ptr<level::PmemTable> list = level::ListOf(table);
-    const std::shared_ptr<const index::EntryIndex> newer = list->tree();
-    if (newer == nullptr || list->tree_min_height() != 1) continue;
-    newer->FindMany(keys.data(), refs.data(), count);
-    const auto missing = std::count(refs.begin(), refs.begin() + count, uint64_t{0});
-    if ((count - static_cast<size_t>(missing)) * kOneIn >= count) return true;
-  }
-  return false;
+  index::NewerVersions newer(&pool_, [&] {
+    return index::NewerVersions::Horizon{IndexesNewerThan(state, source.id()), {}};
+  });
+  std::vector<uint64_t> sequences;
+  newer.Find({keys.data(), count}, &sequences);
+  const auto missing = std::count(sequences.begin(), sequences.end(), index::kLatest);
+  return (count - static_cast<size_t>(missing)) * kOneIn >= count;
 }
 
 Result<Merger::Merged> Merger::Merge(const Plan& plan) {

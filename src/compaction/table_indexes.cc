@@ -144,13 +144,7 @@ Result<bool> TableIndexes::RemakeStep() {
   }
   const std::shared_ptr<level::PmemTable> l1 = store_.versions->Lock().bottom();
   if (Status s = next_l1_->BuildSlice(l1->list(), kIndexSlice); !s.ok()) return s;
-  if (next_l1_->complete()) {
-    // The place to wait for its readers in comes first.
-    space::RetiredMemory old{l1_->tree()};
-    l1->set_tree(next_l1_->tree(), next_l1_->min_height());
-    l1_ = std::move(next_l1_);
-    store_.reclaimer->RetireMemory(std::move(old));
-  }
+  if (next_l1_->complete()) ReplaceL1(l1.get(), std::move(next_l1_));
   Fit();
   return true;
 }
@@ -215,13 +209,8 @@ void TableIndexes::FitCache(bool at_least_once) {
 
 void TableIndexes::StartAnew(level::PmemTable* l1) {
   if (l1_ == nullptr) return;
-  auto fresh = std::make_unique<cache::DramIndex>(store_.pool, 1);
-  space::RetiredMemory old{l1_->tree()};
   // Before L1 shows the entries: a complete index would say that there are none.
-  l1->set_tree(nullptr, 1);
-  next_l1_.reset();  // nobody reads it yet
-  l1_.swap(fresh);
-  store_.reclaimer->RetireMemory(std::move(old));
+  ReplaceL1(l1, std::make_unique<cache::DramIndex>(store_.pool, 1));
 }
 
 void TableIndexes::TakeOver(level::PmemTable* l1, const level::PmemTable& source) {
@@ -230,11 +219,17 @@ void TableIndexes::TakeOver(level::PmemTable* l1, const level::PmemTable& source
   const auto tree = std::const_pointer_cast<index::EntryIndex>(source.tree());
   if (tree == nullptr) return;
   BRAID_DCHECK(source.is_plain() && tree->size() == source.entries());  // one version a key
-  auto taken = std::make_unique<cache::DramIndex>(store_.pool, tree);
+  ReplaceL1(l1, std::make_unique<cache::DramIndex>(store_.pool, tree));
+}
+
+/// L1 shows it if it is complete. One that was to come next is given up.
+void TableIndexes::ReplaceL1(level::PmemTable* l1, std::unique_ptr<cache::DramIndex> index) {
+  BRAID_DCHECK(l1_ != nullptr && index != nullptr);
+  // The place to wait for its readers in comes first.
   space::RetiredMemory old{l1_->tree()};
-  l1->set_tree(tree, 1);
+  l1->set_tree(index->complete() ? index->tree() : nullptr, index->min_height());
   next_l1_.reset();  // nobody reads it yet
-  l1_.swap(taken);
+  l1_ = std::move(index);
   store_.reclaimer->RetireMemory(std::move(old));
 }
 

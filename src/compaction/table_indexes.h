@@ -96,6 +96,7 @@ class TableIndexes {
   std::shared_ptr<level::PmemTable> NextFound();
   uint32_t WantedMinHeight() const;
   void FitCache(bool at_least_once);
+  void ReplaceL1(level::PmemTable* l1, std::unique_ptr<cache::DramIndex> index);
   void GiveUpL1(const level::ReadState& state);
 
   const Store store_;
