@@ -24,6 +24,7 @@
 
 #include "base/check.h"
 #include "compaction/crew.h"
+#include "compaction/overwrites.h"
 #include "compaction/picker.h"
 #include "compaction/space_accounts.h"
 #include "compaction/table_indexes.h"
@@ -50,6 +51,7 @@ class Merger {
     space::Reclaimer* reclaimer;
     SpaceAccounts* accounts;
     TableIndexes* indexes;
+    const Overwrites* overwrites;
     const level::MemoryBudget* budget;
     const engine::WriteErrors* errors;
     engine::BackgroundLimit* limit;
@@ -143,14 +145,15 @@ class Merger {
   void RunGroup(std::vector<Member>* members);
   Result<Merged> EndGroup(std::vector<Member>* members);
   Status CopyInput(const Plan& plan);
+  Status EmptyDeadInput(const Plan& plan);
+  Status BeginCopied(const level::VersionSet::Locked& versions, const Plan& plan,
+                     const level::PmemTable& source, const CopySlot& slot);
   std::vector<uint64_t> MarkCopiedOriginals(const level::PmemTable& source);
   bool CanAdopt(const level::ReadState& state, const level::PmemTable& source,
                 const level::PmemTable& target) const;
-  bool IsOverwritten(const level::ReadState& state, const level::PmemTable& source) const;
   std::unique_ptr<merge::MergeJob> NewJob(const level::VersionSet::Locked& versions,
                                           std::shared_ptr<level::PmemTable> source,
                                           std::shared_ptr<level::PmemTable> target);
-  index::NewerVersions::Horizon NewerThan(uint64_t table_id) const;
   std::function<merge::TargetTree()> FitTree(const merge::MergeJob& job);
   Status Start(merge::MergeJob* job, const std::function<merge::TargetTree()>& fit_tree);
   Status Run(merge::MergeJob* job, uint64_t source_id, bool counts = true);

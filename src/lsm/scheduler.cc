@@ -268,6 +268,7 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
   facts.tier_writes = store_.tier_filler.IsWriting();
   facts.l0_found = l0_found_;
   facts.drain = requests_.AnyWaits();
+  facts.l0_waits = store_.overwrites.IsWorthWaiting(*store_.versions.Lock().Keep());
   const auto versions = store_.versions.Lock();
   const bool side_by_side = MayMergeSideBySide(store_, versions, MostMerges());
   facts.most_merges = side_by_side ? MergesNow() : 1;
