@@ -171,6 +171,7 @@ Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
   const bool was_dead = source->entries() == 0;
   merged.entries = was_dead ? originals.size() : job->merged_entries();
   was_dead ? store_.accounts->DiedHidden(originals) : store_.accounts->Died(originals);
+  if (was_dead) overwritten_tables_.fetch_add(1, std::memory_order_relaxed);
   store_.accounts->RetireEmptyChunks();
   return merged;
 }

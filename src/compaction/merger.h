@@ -124,6 +124,10 @@ class Merger {
 
   /// What only views keep in L1.
   merge::KeptVersions* kept() noexcept { return &kept_; }
+  /// Tables that went without a merge, since newer ones had all of their keys. Any thread.
+  uint64_t overwritten_tables() const noexcept {
+    return overwritten_tables_.load(std::memory_order_relaxed);
+  }
   /// Entries that the last merge which looked at keys again had no room to drop.
   uint64_t left_by_revisit() const noexcept { return left_by_revisit_; }
 
@@ -165,6 +169,7 @@ class Merger {
   merge::OpenMerges open_;
   merge::KeptVersions kept_;
   uint64_t left_by_revisit_ = 0;
+  std::atomic<uint64_t> overwritten_tables_{0};
   std::weak_ptr<level::PmemTable> originals_;  // the list that was copied, while readers look at it
   TurnTakers turn_takers_;
   Crew* crew_ = &turn_takers_;

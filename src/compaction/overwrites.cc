@@ -81,14 +81,15 @@ class RefWalk {
   size_t count_ = 0;
 };
 
-/// Whether the others have all keys of the first. Reads hardly any entry: the trees know their keys.
+/// Whether the others have all keys of the first. Reads hardly any entry: the trees know their
+/// keys.
 bool IsCovered(const pool::PmemPool& pool, std::vector<index::TreeSource> sources) {
   const std::shared_ptr<const index::EntryIndex> first = sources.front().tree;
   RefWalk walk(&pool, first.get());
   index::TreeMerge merge(&pool, std::move(sources));
   std::array<uint64_t, kRefsAtATime> refs;
-  uint64_t next = 0;       // of the first tree
-  bool is_alone = false;   // what came last is a key of the first, and no other has shown it yet
+  uint64_t next = 0;      // of the first tree
+  bool is_alone = false;  // what came last is a key of the first, and no other has shown it yet
   for (bool begun = false;; begun = true) {
     const base::EpochGuard guard;
     if (!begun) next = walk.Next();

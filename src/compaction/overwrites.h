@@ -38,13 +38,13 @@ class Overwrites {
   /// which leaves these out, is less work in the end than to adopt it. True, too, where there is no
   /// telling.
   bool IsOverwritten(const level::ReadState& state, const level::PmemTable& table) const;
-  /// Whether no reader needs anything of the oldest table of L0: newer ones have all of its keys, in
-  /// versions that all views see. So it stays. Cost: a lookup a key, up to the first that is needed.
-  /// Throws std::bad_alloc.
+  /// Whether no reader needs anything of the oldest table of L0: newer ones have all of its keys,
+  /// in versions that all views see. So it stays. Cost: a lookup a key, up to the first that is
+  /// needed. Throws std::bad_alloc.
   bool IsDead(const level::ReadState& state) const;
   /// Whether the merge of the oldest table of L0 is to wait, since the next tables are likely to
-  /// overwrite it: while somebody writes and nobody reads, and tables are not small beside L1. To be
-  /// asked at each look for work: it sees what has come since the last. Cost: some lookups.
+  /// overwrite it: while somebody writes and nobody reads, and tables are not small beside L1. To
+  /// be asked at each look for work: it sees what has come since the last. Cost: some lookups.
   bool IsWorthWaiting(const level::ReadState& state);
 
  private:

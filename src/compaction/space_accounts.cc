@@ -82,7 +82,8 @@ void SpaceAccounts::DiedHidden(const std::vector<uint64_t>& entries) {
   const auto offset_at = [&](size_t i) { return entries[i]; };
   AskEntries(offset_at, 0, std::min(kAhead, entries.size()));
   for (size_t i = 0; i < entries.size(); ++i) {
-    AskEntries(offset_at, std::min(i + kAhead, entries.size()), std::min(i + kAhead + 1, entries.size()));
+    AskEntries(offset_at, std::min(i + kAhead, entries.size()),
+               std::min(i + kAhead + 1, entries.size()));
     const format::EntryHeader* entry = pool_.EntryAt(entries[i]);
     if (entry == nullptr) continue;
     // What flushes have filled since (lookup_cache.h, invariant 1).
