@@ -129,7 +129,7 @@ Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
   if (plan.method == MergeMethod::kCopyAndLink) {
     if (Status s = plan.from == 0 ? CopyInput(plan) : CopyList(plan); !s.ok()) return s;
   } else if (plan.from == 0 && plan.is_bottom) {
-    if (Status s = EmptyDeadInput(plan); !s.ok()) return s;
+    if (Status s = EmptyObsoleteInput(plan); !s.ok()) return s;
   }
   std::shared_ptr<level::PmemTable> source;
   std::shared_ptr<level::PmemTable> target;
@@ -168,10 +168,11 @@ Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
   merged.is_load = job->adopted() && source->is_load();
   const std::vector<uint64_t> originals = MarkCopiedOriginals(*source);
   if (Status s = EndMerge(job.get(), source); !s.ok()) return s;
-  const bool was_dead = source->entries() == 0;
-  merged.entries = was_dead ? originals.size() : job->merged_entries();
-  was_dead ? store_.accounts->DiedHidden(originals) : store_.accounts->Died(originals);
-  if (was_dead) overwritten_tables_.fetch_add(1, std::memory_order_relaxed);
+  const bool was_obsolete = source->entries() == 0;
+  BRAID_DCHECK(!was_obsolete || job->merged_entries() == 0);
+  merged.entries = was_obsolete ? originals.size() : job->merged_entries();
+  was_obsolete ? store_.accounts->DiedHidden(originals) : store_.accounts->Died(originals);
+  if (was_obsolete) overwritten_tables_.fetch_add(1, std::memory_order_relaxed);
   store_.accounts->RetireEmptyChunks();
   return merged;
 }
@@ -211,7 +212,7 @@ Status Merger::CopyInput(const Plan& plan) {
 
 /// Where newer tables have all that the input holds, puts an empty list in its place and begins its
 /// merge, as if all of its entries had been copied to nowhere: the end of the merge marks them.
-Status Merger::EmptyDeadInput(const Plan& plan) {
+Status Merger::EmptyObsoleteInput(const Plan& plan) {
   if (*store_.options->compaction.persistence != MergePersistence::kRedoLog) return Status::OK();
   std::shared_ptr<const level::ReadState> state;
   {
@@ -219,7 +220,7 @@ Status Merger::EmptyDeadInput(const Plan& plan) {
     if (versions.record().AnyMerge()) return Status::OK();  // one goes on
     state = versions.Keep();
   }
-  if (!store_.overwrites->IsDead(*state)) return Status::OK();
+  if (!store_.overwrites->IsObsolete(*state)) return Status::OK();
   const level::VersionSet::Locked versions = store_.versions->Lock();
   const Result<uint32_t> head = versions.manifest().TakeHead();
   if (!head.ok()) return Status::OK();
@@ -238,6 +239,7 @@ Status Merger::BeginCopied(const level::VersionSet::Locked& versions, const Plan
   swapped.head = slot.head;
   swapped.flags |= format::kTableWasCopied;
   if (!are_copies) swapped.entries = 0;
+  BRAID_DCHECK(source.level() == plan.from && !source.is_copies());
   BRAID_DCHECK(!record.AnyMerge() && manifest.FindTable(source.id()) != nullptr);
   level::NextState next = versions.Next();
   next.ReplaceOldest(plan.from, std::make_shared<level::PmemTable>(

@@ -149,7 +149,7 @@ class Merger {
   void RunGroup(std::vector<Member>* members);
   Result<Merged> EndGroup(std::vector<Member>* members);
   Status CopyInput(const Plan& plan);
-  Status EmptyDeadInput(const Plan& plan);
+  Status EmptyObsoleteInput(const Plan& plan);
   Status BeginCopied(const level::VersionSet::Locked& versions, const Plan& plan,
                      const level::PmemTable& source, const CopySlot& slot);
   std::vector<uint64_t> MarkCopiedOriginals(const level::PmemTable& source);

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/epoch.h"
 #include "index/tree_merge.h"
@@ -28,8 +29,9 @@ constexpr uint64_t kTimesL1 = 4;
 constexpr size_t kProgress = 6;
 /// Refs looked at in one read section, so that nobody waits long for its end.
 constexpr size_t kRefsAtATime = 192;
-/// Trees that are merged to learn whether a table is dead.
+/// Trees that are merged to learn whether a table is obsolete.
 constexpr size_t kMostSources = 16;
+static_assert(kMostSources <= kRefsAtATime, "the versions of a key are given out together");
 /// A pool that can't grow keeps one of so many chunks free.
 constexpr uint64_t kFreePart = 4;
 constexpr uint64_t kWritingNanos = 50'000'000;
@@ -70,6 +72,7 @@ class RefWalk {
                                                refs_.size());
       at_ = 0;
     }
+    BRAID_DCHECK(count_ == 0 || at_ < count_);
     return count_ == 0 ? 0 : refs_[at_++];
   }
 
@@ -95,6 +98,7 @@ bool IsCovered(const pool::PmemPool& pool, std::vector<index::TreeSource> source
     if (!begun) next = walk.Next();
     const size_t count = begun ? merge.Next(refs.data(), refs.size())
                                : merge.Seek({true, true, true, {}}, refs.data(), refs.size());
+    BRAID_DCHECK(count <= refs.size());
     if (count == 0) return merge.status().ok() && next == 0 && !is_alone;
     for (size_t i = 0; i < count; ++i) {
       if ((refs[i] & index::TreeMerge::kOlder) != 0) {
@@ -117,6 +121,7 @@ struct Overwrites::Sample {
     const base::EpochGuard guard;
     count = tree.ScanFromStart(refs.data(), kFromEachEnd);
     count += tree.ScanFromEnd(refs.data() + count, kFromEachEnd);
+    BRAID_DCHECK(count <= kSampled);
     for (size_t i = 0; i < count; ++i) keys[i] = pool.KeyAt(refs[i]);
   }
   /// How many of them newer tables have.
@@ -155,7 +160,7 @@ bool Overwrites::IsOverwritten(const level::ReadState& state, const level::PmemT
   return sample.CountNewer(*store_.pool, state, table.id()) * kManyOf >= sample.count;
 }
 
-bool Overwrites::IsDead(const level::ReadState& state) const {
+bool Overwrites::IsObsolete(const level::ReadState& state) const {
   const level::Level& l0 = state.version->l0();
   if (l0.size() < 2) return false;
   const std::shared_ptr<level::PmemTable> table = level::ListOf(l0.back());
@@ -168,6 +173,7 @@ bool Overwrites::IsDead(const level::ReadState& state) const {
   for (const auto& other : l0) {
     const std::shared_ptr<level::PmemTable> newer = level::ListOf(other);
     if (newer == table) continue;
+    BRAID_DCHECK(newer->id() > table->id());
     const auto its_tree = newer->is_load() ? nullptr : WholeTree(*newer);
     if (its_tree == nullptr || !its_tree->knows_keys()) continue;
     newest = std::max(newest, newer->max_sequence());
@@ -210,7 +216,7 @@ bool Overwrites::IsWorthWaiting(const level::ReadState& state) {
   if (kTimesL1 * oldest->entries() < l1.entries()) return false;
   const Sample sample(*store_.pool, *tree);
   const size_t newer = sample.CountNewer(*store_.pool, state, oldest->id());
-  if (newer == sample.count) return false;  // it is dead, or nearly
+  if (newer == sample.count) return false;  // it is obsolete, or nearly
   if (newer * kProgress < sample.count * (l0.size() - 1)) return false;
   // New keys are to be merged in any case.
   return 2 * std::max(newer, sample.CountIn(*tree_of_l1)) >= sample.count;

@@ -1,5 +1,6 @@
 // Purpose: how much of the oldest table of L0 newer tables overwrite: whether its merge is to wait
-// for one more of them, whether all of it is dead, and which newer versions a merge can ask for.
+// for one more of them, whether all of it is obsolete, and which newer versions a merge may ask
+// for.
 // Thread safety: the compaction thread.
 // Persistence: none.
 // Source: braid's (docs/internals/decisions/0071, 0080).
@@ -32,16 +33,16 @@ class Overwrites {
   /// Tables of L0 up to which the oldest one waits.
   static constexpr size_t kMostWaiting = 5;
 
-  /// The tables that are newer than this one, and the views of now.
+  /// The tables that are newer than this one, and the current views.
   index::NewerVersions::Horizon NewerThan(uint64_t table_id) const;
   /// Whether newer tables have many of the keys of a table, by some from either end: then a merge,
   /// which leaves these out, is less work in the end than to adopt it. True, too, where there is no
   /// telling.
   bool IsOverwritten(const level::ReadState& state, const level::PmemTable& table) const;
   /// Whether no reader needs anything of the oldest table of L0: newer ones have all of its keys,
-  /// in versions that all views see. So it stays. Cost: a lookup a key, up to the first that is
-  /// needed. Throws std::bad_alloc.
-  bool IsDead(const level::ReadState& state) const;
+  /// in versions that all views see. So it stays. Cost: a merge of their trees, which reads hardly
+  /// any entry, up to the first key that is needed. Throws std::bad_alloc.
+  bool IsObsolete(const level::ReadState& state) const;
   /// Whether the merge of the oldest table of L0 is to wait, since the next tables are likely to
   /// overwrite it: while somebody writes and nobody reads, and tables are not small beside L1. To
   /// be asked at each look for work: it sees what has come since the last. Cost: some lookups.

@@ -1,4 +1,5 @@
-// Tests of tables that newer ones overwrite: which are dead, what becomes of those, and which wait.
+// Tests of tables that newer ones overwrite: which are obsolete, what becomes of those, and which
+// wait.
 #include "compaction/overwrites.h"
 
 #include <gtest/gtest.h>
@@ -23,29 +24,29 @@ class OverwritesTest : public ::testing::Test {
     for (int i = begin; i < end; ++i) parts_.Put(KeyOf(i), value);
     parts_.Flush();
   }
-  bool IsDead() { return parts_.overwrites.IsDead(parts_.state()); }
+  bool IsObsolete() { return parts_.overwrites.IsObsolete(parts_.state()); }
   uint64_t LiveBytes() { return parts_.usage.KnownLive(); }
   size_t TablesOfL0() { return parts_.state().version->l0().size(); }
 
   test::StoreParts parts_;
 };
 
-TEST_F(OverwritesTest, ATableIsDeadOnceNewerOnesHaveAllOfItsKeys) {
+TEST_F(OverwritesTest, ATableIsObsoleteOnceNewerOnesHaveAllOfItsKeys) {
   PutTable(0, kKeys, "1");
-  EXPECT_FALSE(IsDead());
+  EXPECT_FALSE(IsObsolete());
   PutTable(0, 1'200, "2");
-  EXPECT_FALSE(IsDead());
+  EXPECT_FALSE(IsObsolete());
   PutTable(1'200, kKeys - 1, "3");
-  EXPECT_FALSE(IsDead()) << "one key is left";
+  EXPECT_FALSE(IsObsolete()) << "one key is left";
   PutTable(kKeys - 1, kKeys + 100, "4");
-  EXPECT_TRUE(IsDead());
+  EXPECT_TRUE(IsObsolete());
 }
 
 TEST_F(OverwritesTest, WhatHidesATableMayBeDeletes) {
   PutTable(0, kKeys, "1");
   for (int i = 0; i < kKeys; ++i) parts_.Delete(KeyOf(i));
   parts_.Flush();
-  EXPECT_TRUE(IsDead());
+  EXPECT_TRUE(IsObsolete());
 }
 
 TEST_F(OverwritesTest, KeysThatTreesKnowInPartAreCompared) {
@@ -56,9 +57,9 @@ TEST_F(OverwritesTest, KeysThatTreesKnowInPartAreCompared) {
   };
   put(300);
   put(299);
-  EXPECT_FALSE(IsDead());
+  EXPECT_FALSE(IsObsolete());
   put(300);
-  EXPECT_TRUE(IsDead());
+  EXPECT_TRUE(IsObsolete());
 }
 
 TEST_F(OverwritesTest, NotWhileAViewSeesAnOlderVersion) {
@@ -66,23 +67,23 @@ TEST_F(OverwritesTest, NotWhileAViewSeesAnOlderVersion) {
   {
     const level::ViewRegistry::Handle view = parts_.views->Register(parts_.sequence, nullptr);
     PutTable(0, kKeys, "2");
-    EXPECT_FALSE(IsDead());
+    EXPECT_FALSE(IsObsolete());
     const level::ViewRegistry::Handle later = parts_.views->Register(parts_.sequence, nullptr);
-    EXPECT_FALSE(IsDead());
+    EXPECT_FALSE(IsObsolete());
   }
   const level::ViewRegistry::Handle now = parts_.views->Register(parts_.sequence, nullptr);
-  EXPECT_TRUE(IsDead());
+  EXPECT_TRUE(IsObsolete());
 }
 
 TEST_F(OverwritesTest, NotWithoutAnIndexThatHasAll) {
   PutTable(0, kKeys, "1");
   PutTable(0, kKeys, "2");
-  EXPECT_TRUE(IsDead());
+  EXPECT_TRUE(IsObsolete());
   level::ListOf(parts_.state().version->l0().front())->set_tree(nullptr, 1);
-  EXPECT_FALSE(IsDead());
+  EXPECT_FALSE(IsObsolete());
 }
 
-TEST_F(OverwritesTest, ADeadTableGoesWithoutAMerge) {
+TEST_F(OverwritesTest, AnObsoleteTableGoesWithoutAMerge) {
   PutTable(0, 10, "L1");
   parts_.Merge();
   const uint64_t live = LiveBytes();
@@ -106,7 +107,7 @@ TEST_F(OverwritesTest, ADeadTableGoesWithoutAMerge) {
 }
 
 // Readers who hold the state before find the newer versions, or what their view sees.
-TEST_F(OverwritesTest, IteratorsOfBeforeGoOnOverWhatIsDead) {
+TEST_F(OverwritesTest, IteratorsOfBeforeGoOnOverWhatIsObsolete) {
   PutTable(0, kKeys, "old");
   PutTable(0, kKeys, "new");
   const std::shared_ptr<const level::ReadState> state = parts_.versions.Lock().Keep();
@@ -128,7 +129,7 @@ TEST_F(OverwritesTest, IteratorsOfBeforeGoOnOverWhatIsDead) {
 }
 
 // What was kept for a view that is gone has no other owner.
-TEST_F(OverwritesTest, OlderVersionsInADeadTableGoToo) {
+TEST_F(OverwritesTest, OlderVersionsInAnObsoleteTableGoToo) {
   {
     parts_.Put("a", "1");
     const level::ViewRegistry::Handle view = parts_.views->Register(parts_.sequence, nullptr);
@@ -151,14 +152,14 @@ TEST_F(OverwritesTest, OlderVersionsInADeadTableGoToo) {
   parts_.Verify();
 }
 
-TEST_F(OverwritesTest, ExtentsOfADeadTableAreGivenBack) {
+TEST_F(OverwritesTest, ExtentsOfAnObsoleteTableAreGivenBack) {
   const std::string large(3 * parts_.pool->chunk_bytes(), 'x');
   const uint64_t before = parts_.pool->used_chunks();
   parts_.Put("large", large);
   parts_.Flush();
   parts_.Put("large", "small");
   parts_.Flush();
-  EXPECT_TRUE(IsDead());
+  EXPECT_TRUE(IsObsolete());
   EXPECT_EQ(parts_.Merge().entries, 1u);
   parts_.Reclaim();
   EXPECT_LE(parts_.pool->used_chunks(), before + 2);
@@ -193,7 +194,7 @@ TEST_F(WaitingTest, ATableOfUpdatesWaitsForTheNext) {
   EXPECT_TRUE(Waits()) << "half of it is overwritten";
 }
 
-TEST_F(WaitingTest, NotWhenItIsDead) {
+TEST_F(WaitingTest, NotWhenItIsObsolete) {
   PutTable(kKeys);
   PutTable(kKeys);
   EXPECT_FALSE(Waits());

@@ -246,8 +246,7 @@ bool Scheduler::PassStep(Job* job) {
   return worked;
 }
 
-/// As many as there are threads for them. Without threads a constant, so that a run of the crash
-/// simulator is the same on every machine.
+/// As many as there are threads for them; without threads a constant: crash runs can be repeated.
 size_t Scheduler::MostMerges() const {
   if (!store_.options.background_threads) return format::kMaxMerges;
   return crew_.helpers() + 1;
