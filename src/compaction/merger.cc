@@ -168,8 +168,7 @@ Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
   merged.is_load = job->adopted() && source->is_load();
   const std::vector<uint64_t> originals = MarkCopiedOriginals(*source);
   if (Status s = EndMerge(job.get(), source); !s.ok()) return s;
-  const bool was_obsolete = source->entries() == 0;
-  BRAID_DCHECK(!was_obsolete || job->merged_entries() == 0);
+  const bool was_obsolete = source->entries() == 0 && !originals.empty();
   merged.entries = was_obsolete ? originals.size() : job->merged_entries();
   was_obsolete ? store_.accounts->DiedHidden(originals) : store_.accounts->Died(originals);
   if (was_obsolete) overwritten_tables_.fetch_add(1, std::memory_order_relaxed);

@@ -3,6 +3,7 @@
 #include "lsm/scheduler.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -222,10 +223,7 @@ bool Scheduler::IsAtRest() {
   if (!store_.options.background_threads) return false;
   const uint64_t writes = store_.sequence.load(std::memory_order_relaxed);
   const uint64_t now = NowNanos();
-  if (writes != writes_seen_) {
-    writes_seen_ = writes;
-    idle_since_ = now;
-  }
+  if (writes != std::exchange(writes_seen_, writes)) idle_since_ = now;
   return now - idle_since_ >= kQuietNanos;
 }
 
