@@ -220,6 +220,8 @@ Status Merger::EmptyObsoleteInput(const Plan& plan) {
     state = versions.Keep();
   }
   if (!store_.overwrites->IsObsolete(*state)) return Status::OK();
+  // Durable before the manifest says of a table what older programs would not understand.
+  if (Status s = pool_.AnnounceIncompat(format::kIncompatCopies); !s.ok()) return s;
   const level::VersionSet::Locked versions = store_.versions->Lock();
   const Result<uint32_t> head = versions.manifest().TakeHead();
   if (!head.ok()) return Status::OK();

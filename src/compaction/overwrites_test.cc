@@ -89,8 +89,11 @@ TEST_F(OverwritesTest, AnObsoleteTableGoesWithoutAMerge) {
   const uint64_t live = LiveBytes();
   PutTable(0, kKeys, "old");
   PutTable(0, kKeys, "new");
+  EXPECT_EQ(parts_.pool->header().incompat & format::kIncompatCopies, 0u);
   const uint64_t fences = parts_.pool->ops().fences();
   EXPECT_EQ(parts_.Merge().entries, static_cast<uint64_t>(kKeys));
+  EXPECT_NE(parts_.pool->header().incompat & format::kIncompatCopies, 0u)
+      << "older programs would not know what becomes of the entries after a crash";
   EXPECT_LT(parts_.pool->ops().fences(), fences + 20) << "a merge needs some for each batch";
   EXPECT_EQ(parts_.open_merge(), OpenMerge::kNone);
   EXPECT_EQ(parts_.l1_entries(), 10u) << "nothing was linked";
