@@ -167,6 +167,7 @@ Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
   if (job->adopted()) store_.indexes->TakeOver(target.get(), *source);
   merged.is_load = job->adopted() && source->is_load();
   const std::vector<uint64_t> originals = MarkCopiedOriginals(*source);
+  store_.limit->Charge(originals.size() * media::kLineBytes);
   if (Status s = EndMerge(job.get(), source); !s.ok()) return s;
   const bool was_obsolete = source->entries() == 0 && !originals.empty();
   merged.entries = was_obsolete ? originals.size() : job->merged_entries();
@@ -245,15 +246,15 @@ Status Merger::BeginCopied(const level::VersionSet::Locked& versions, const Plan
   level::NextState next = versions.Next();
   next.ReplaceOldest(plan.from, std::make_shared<level::PmemTable>(
                                     &pool_, swapped, store_.options->verify_checksums));
+  const uint64_t target_id = versions.state().version->levels[plan.to].front()->id();
+  Result<format::MergeRecord*> begun = manifest.BeginMerge(source.id(), target_id);
+  if (!begun.ok()) return begun.status();
   *manifest.FindTable(source.id()) = swapped;
   manifest.ReturnHead(slot.head);  // the record names it now
   if (are_copies) {
     record.collected_table_id = slot.table_id;
     record.next_table_id = std::max(record.next_table_id, versions.next_table_id());
   }
-  const uint64_t target_id = versions.state().version->levels[plan.to].front()->id();
-  Result<format::MergeRecord*> begun = manifest.BeginMerge(source.id(), target_id);
-  if (!begun.ok()) return begun.status();
   if (Status s = manifest.Commit(); !s.ok()) return s;
   versions.Show(std::move(next));
   return Status::OK();

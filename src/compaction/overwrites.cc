@@ -22,11 +22,6 @@ constexpr size_t kFromEachEnd = 16;
 constexpr size_t kSampled = 2 * kFromEachEnd;
 /// As NewerVersions asks: of fewer than one key in so many not all are looked for.
 constexpr size_t kManyOf = 4;
-/// L1 may have so many times the entries of a table that waits: in larger ones a table meets few
-/// keys of the next ones.
-constexpr uint64_t kTimesL1 = 4;
-/// Each table that came while one waited overwrites one in so many of its keys, at least.
-constexpr size_t kProgress = 6;
 /// Refs looked at in one read section, so that nobody waits long for its end.
 constexpr size_t kRefsAtATime = 192;
 /// Trees that are merged to learn whether a table is obsolete.
@@ -85,15 +80,16 @@ class RefWalk {
 };
 
 /// Whether the others have all keys of the first. Reads hardly any entry: the trees know their
-/// keys.
-bool IsCovered(const pool::PmemPool& pool, std::vector<index::TreeSource> sources) {
+/// keys. False when it was stopped.
+bool IsCovered(const pool::PmemPool& pool, std::vector<index::TreeSource> sources,
+               const std::atomic<bool>& stop) {
   const std::shared_ptr<const index::EntryIndex> first = sources.front().tree;
   RefWalk walk(&pool, first.get());
   index::TreeMerge merge(&pool, std::move(sources));
   std::array<uint64_t, kRefsAtATime> refs;
   uint64_t next = 0;      // of the first tree
   bool is_alone = false;  // what came last is a key of the first, and no other has shown it yet
-  for (bool begun = false;; begun = true) {
+  for (bool begun = false; !stop.load(); begun = true) {
     const base::EpochGuard guard;
     if (!begun) next = walk.Next();
     const size_t count = begun ? merge.Next(refs.data(), refs.size())
@@ -110,6 +106,7 @@ bool IsCovered(const pool::PmemPool& pool, std::vector<index::TreeSource> source
       if (is_alone) next = walk.Next();
     }
   }
+  return false;
 }
 
 }  // namespace
@@ -134,12 +131,7 @@ struct Overwrites::Sample {
     newer.Find({keys.data(), count}, &sequences);
     return CountFound(sequences);
   }
-  size_t CountIn(const index::EntryIndex& tree) const {
-    std::array<uint64_t, kSampled> refs;
-    const base::EpochGuard guard;
-    tree.FindMany(keys.data(), refs.data(), count);
-    return count - static_cast<size_t>(std::count(refs.begin(), refs.begin() + count, 0u));
-  }
+  std::vector<std::string> Strings() const { return {keys.begin(), keys.begin() + count}; }
 
   std::array<std::string_view, kSampled> keys;
   size_t count = 0;
@@ -183,7 +175,7 @@ bool Overwrites::IsObsolete(const level::ReadState& state) const {
   // Behind the tables: a view that is registered later sees the newest entries of them.
   const index::LiveViews views = store_.views->Collect();
   if (!views.empty() && views.front() < newest) return false;
-  return IsCovered(*store_.pool, std::move(sources));
+  return IsCovered(*store_.pool, std::move(sources), *store_.stop);
 }
 
 /// Whether writes have come lately, and no reads.
@@ -202,24 +194,46 @@ bool Overwrites::IsShortOfSpace() const {
   return !may_grow && pool.free_chunks() < pool.chunks() / kFreePart;
 }
 
-bool Overwrites::IsWorthWaiting(const level::ReadState& state) {
-  const bool writes_alone = SomebodyWritesAlone();
+/// Counts which keys of the watched table come again in those that were flushed since the last
+/// look.
+void Overwrites::Watch(const level::ReadState& state) {
   const level::Level& l0 = state.version->l0();
-  if (!writes_alone || l0.empty() || l0.size() >= kMostWaiting || IsShortOfSpace()) return false;
+  for (auto it = l0.rbegin(); it != l0.rend(); ++it) {
+    const std::shared_ptr<level::PmemTable> table = level::ListOf(*it);
+    if (table->id() <= watched_.seen) continue;
+    const std::shared_ptr<const index::EntryIndex> tree = WholeTree(*table);
+    if (watched_.newer == 0 && watched_.missing.empty()) {
+      if (tree != nullptr) watched_.missing = Sample(*store_.pool, *tree).Strings();
+    } else {
+      ++watched_.newer;
+      const base::EpochGuard guard;
+      std::erase_if(watched_.missing, [&](const std::string& key) {
+        return tree != nullptr && tree->Find(key) != 0;
+      });
+      const bool has_all = watched_.missing.empty();
+      if (has_all || watched_.newer + 1 == kMostWaiting) {
+        overwrites_all_ = has_all;
+        watched_ = {};
+      }
+    }
+    watched_.seen = table->id();
+  }
+}
+
+bool Overwrites::IsWorthWaiting(const level::ReadState& state) {
   if (!store_.options->background_threads || state.version->levels.size() != 2) return false;
   if (*store_.options->compaction.kind != MergeKind::kZipper) return false;
+  Watch(state);
+  const bool writes_alone = SomebodyWritesAlone();
+  const level::Level& l0 = state.version->l0();
+  if (!overwrites_all_ || !writes_alone || IsShortOfSpace()) return false;
+  if (l0.empty() || l0.size() >= kMostWaiting) return false;
   const std::shared_ptr<level::PmemTable> oldest = level::ListOf(l0.back());
-  const level::PmemTable& l1 = state.version->bottom();
   const auto tree = WholeTree(*oldest);
-  const auto tree_of_l1 = WholeTree(l1);
-  if (tree == nullptr || tree_of_l1 == nullptr) return false;
-  if (kTimesL1 * oldest->entries() < l1.entries()) return false;
+  if (tree == nullptr) return false;
   const Sample sample(*store_.pool, *tree);
-  const size_t newer = sample.CountNewer(*store_.pool, state, oldest->id());
-  if (newer == sample.count) return false;  // it is obsolete, or nearly
-  if (newer * kProgress < sample.count * (l0.size() - 1)) return false;
-  // New keys are to be merged in any case.
-  return 2 * std::max(newer, sample.CountIn(*tree_of_l1)) >= sample.count;
+  // By then it is obsolete, or nearly.
+  return sample.CountNewer(*store_.pool, state, oldest->id()) < sample.count;
 }
 
 }  // namespace braid::compaction

@@ -42,6 +42,13 @@ TEST_F(OverwritesTest, ATableIsObsoleteOnceNewerOnesHaveAllOfItsKeys) {
   EXPECT_TRUE(IsObsolete());
 }
 
+TEST_F(OverwritesTest, WhoClosesDoesNotWaitForTheAnswer) {
+  PutTable(0, kKeys, "1");
+  PutTable(0, kKeys, "2");
+  parts_.stop_merges.store(true);
+  EXPECT_FALSE(IsObsolete());
+}
+
 TEST_F(OverwritesTest, WhatHidesATableMayBeDeletes) {
   PutTable(0, kKeys, "1");
   for (int i = 0; i < kKeys; ++i) parts_.Delete(KeyOf(i));
@@ -170,66 +177,92 @@ TEST_F(OverwritesTest, ExtentsOfAnObsoleteTableAreGivenBack) {
   parts_.Verify();
 }
 
-/// L1 has all keys.
+/// Tables of L0 that are merged now and then, as a store does.
 class WaitingTest : public ::testing::Test {
  protected:
-  WaitingTest() {
-    PutTable(kKeys);
-    parts_.Merge();
-    while (parts_.Worked(parts_.indexes.BuildStep())) {
-    }
-    Waits();  // it sees what was written and read until now
-  }
-  void PutTable(int count, int first = 0) {
-    for (int i = 0; i < count; ++i) parts_.Put(KeyOf(first + i), "value");
+  void PutTable(int begin, int end) {
+    for (int i = begin; i < end; ++i) parts_.Put(KeyOf(i), "value");
     parts_.Flush();
   }
   bool Waits() { return parts_.overwrites.IsWorthWaiting(parts_.state()); }
+  void MergeAll() {
+    while (!parts_.state().version->l0().empty()) parts_.Merge();
+  }
+  /// The next ones have all keys of the first table.
+  void SeeThatAllIsOverwritten() {
+    PutTable(0, kKeys);
+    EXPECT_FALSE(Waits());
+    PutTable(0, kKeys / 2);
+    EXPECT_FALSE(Waits());
+    PutTable(kKeys / 2, kKeys);
+    Waits();
+    MergeAll();
+    EXPECT_FALSE(Waits()) << "there is none";
+  }
 
   test::StoreParts parts_;
 };
 
-TEST_F(WaitingTest, ATableOfUpdatesWaitsForTheNext) {
-  EXPECT_FALSE(Waits()) << "there is none";
-  PutTable(kKeys / 2);
+TEST_F(WaitingTest, ATableWaitsOnceAnotherWasOverwrittenAsAWhole) {
+  SeeThatAllIsOverwritten();
+  PutTable(0, kKeys);
   EXPECT_TRUE(Waits());
-  PutTable(kKeys / 4);
-  EXPECT_TRUE(Waits()) << "half of it is overwritten";
+  PutTable(0, kKeys / 2);
+  EXPECT_TRUE(Waits());
+  PutTable(kKeys / 2, kKeys);
+  EXPECT_FALSE(Waits()) << "it is obsolete";
+  const uint64_t before = parts_.merger.overwritten_tables();
+  parts_.Merge();
+  EXPECT_EQ(parts_.merger.overwritten_tables(), before + 1);
 }
 
-TEST_F(WaitingTest, NotWhenItIsObsolete) {
-  PutTable(kKeys);
-  PutTable(kKeys);
-  EXPECT_FALSE(Waits());
+TEST_F(WaitingTest, WhatIsMergedMeanwhileIsWatchedToo) {
+  for (const auto& [begin, end] : {std::pair(0, kKeys), {0, kKeys / 2}}) {
+    PutTable(begin, end);
+    EXPECT_FALSE(Waits());
+    MergeAll();
+  }
+  PutTable(kKeys / 2, kKeys);
+  EXPECT_TRUE(Waits());
 }
 
-TEST_F(WaitingTest, NotOneOfNewKeys) {
-  PutTable(kKeys, kKeys);
-  EXPECT_FALSE(Waits());
+TEST_F(WaitingTest, NotWhereTheNextTablesLeaveSomeKeys) {
+  PutTable(0, kKeys);
+  for (size_t i = 1; i < Overwrites::kMostWaiting; ++i) {
+    PutTable(1, kKeys);
+    EXPECT_FALSE(Waits()) << i;
+  }
+  PutTable(0, kKeys);
+  EXPECT_FALSE(Waits()) << "another one is watched from here on";
 }
 
-TEST_F(WaitingTest, NotOneThatTheNextTablesDoNotMeet) {
-  PutTable(kKeys / 2);
-  PutTable(kKeys / 2, kKeys / 2);
-  EXPECT_FALSE(Waits());
-}
-
-TEST_F(WaitingTest, NotOneThatIsSmallBesideL1) {
-  PutTable(kKeys / 5);
+TEST_F(WaitingTest, NoMoreOnceATableWasNotOverwritten) {
+  SeeThatAllIsOverwritten();
+  PutTable(0, kKeys);
+  EXPECT_TRUE(Waits());
+  for (size_t i = 1; i < Overwrites::kMostWaiting; ++i) {
+    MergeAll();
+    PutTable(1, kKeys);
+    Waits();
+  }
+  MergeAll();
+  PutTable(0, kKeys);
   EXPECT_FALSE(Waits());
 }
 
 TEST_F(WaitingTest, NotForMoreThanSomeTables) {
+  SeeThatAllIsOverwritten();
   for (size_t i = 1; i < Overwrites::kMostWaiting; ++i) {
-    PutTable(kKeys - 1 + (i == 1 ? 1 : 0), i == 1 ? 0 : 1);
+    PutTable(i == 1 ? 0 : 1, kKeys);
     EXPECT_TRUE(Waits()) << i;
   }
-  PutTable(kKeys - 1, 1);
+  PutTable(1, kKeys);
   EXPECT_FALSE(Waits());
 }
 
 TEST_F(WaitingTest, NotWhileSomebodyReads) {
-  PutTable(kKeys / 2);
+  SeeThatAllIsOverwritten();
+  PutTable(0, kKeys);
   EXPECT_TRUE(Waits());
   for (int i = 0; i < 100; ++i) parts_.Get(KeyOf(i));
   EXPECT_FALSE(Waits());
@@ -237,14 +270,12 @@ TEST_F(WaitingTest, NotWhileSomebodyReads) {
 
 TEST_F(WaitingTest, NotWithoutThreads) {
   test::StoreParts parts([](Options* options) { options->background_threads = false; });
-  for (const int count : {kKeys, kKeys / 2}) {
-    for (int i = 0; i < count; ++i) parts.Put(KeyOf(i), "value");
+  for (int table = 0; table < 4; ++table) {
+    for (int i = 0; i < kKeys; ++i) parts.Put(KeyOf(i), std::to_string(table));
     parts.Flush();
-    if (count == kKeys) parts.Merge();
+    EXPECT_FALSE(parts.overwrites.IsWorthWaiting(parts.state()));
+    parts.Merge();
   }
-  while (parts.Worked(parts.indexes.BuildStep())) {
-  }
-  EXPECT_FALSE(parts.overwrites.IsWorthWaiting(parts.state()));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 constexpr uint64_t kOverwritten = 1'500;
 constexpr uint64_t kOverwriters = 2;
 /// Longer than a table waits behind the last read.
-constexpr milliseconds kQuiet{600};
+constexpr milliseconds kQuiet{800};
 
 class OverwritesStressTest : public ::testing::Test {
  protected:
@@ -52,9 +52,10 @@ class OverwritesStressTest : public ::testing::Test {
   /// What a snapshot sees is of one moment, and the same later on.
   void LookBack() {
     while (!stop_.load()) {
-      const std::shared_ptr<const Snapshot> snapshot = db_->GetSnapshot();
       std::this_thread::sleep_for(kQuiet);
+      const std::shared_ptr<const Snapshot> snapshot = db_->GetSnapshot();
       const std::vector<uint64_t> first = RoundsOf(*snapshot);
+      std::this_thread::sleep_for(kQuiet / 8);
       EXPECT_EQ(RoundsOf(*snapshot), first);
       for (uint64_t i = kOverwriters; i < kOverwritten; ++i) {
         // One that was being put again is missing.
@@ -82,7 +83,12 @@ class OverwritesStressTest : public ::testing::Test {
     std::vector<std::thread> threads;
     for (uint64_t i = 0; i < kOverwriters; ++i) threads.emplace_back([this, i] { Write(i); });
     threads.emplace_back([this] { LookBack(); });
-    std::this_thread::sleep_for(4 * kQuiet);
+    const auto began = std::chrono::steady_clock::now();
+    const auto ran = [&] { return std::chrono::steady_clock::now() - began; };
+    while (ran() < 3 * kQuiet ||
+           (db_->GetStatistics().overwritten_tables == 0 && ran() < std::chrono::seconds(60))) {
+      std::this_thread::sleep_for(kQuiet / 20);
+    }
     stop_.store(true);
     for (std::thread& thread : threads) thread.join();
     EXPECT_GT(db_->GetStatistics().overwritten_tables, 0u);
