@@ -51,6 +51,7 @@ const std::vector<Group>& Groups() {
         "flushed_entries",
         "merges",
         "merged_entries",
+        "overwritten_tables",
         "collected_chunks",
         "reclustered_entries",
         "given_back_bytes",

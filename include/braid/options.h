@@ -141,7 +141,9 @@ enum class MergePersistence : uint8_t {
 struct CompactionOptions {
   std::optional<MergeKind> kind;
   std::optional<MergePersistence> persistence;
-  uint32_t l0_trigger = 1;        ///< L0 tables that start a merge
+  /// L0 tables that start a merge. While there are writes and no reads, fewer than five may wait
+  /// for newer ones to overwrite them.
+  uint32_t l0_trigger = 1;
   uint32_t l0_slowdown = 16;      ///< L0 tables from which writers are slowed down smoothly
   uint32_t l0_stop = 48;          ///< L0 tables at which writers wait; at most 56
   uint32_t batch_entries = 1024;  ///< entries whose links one redo record covers

@@ -117,6 +117,7 @@ std::vector<StatisticsField> ListFields(const Statistics& s) {
       {"flush_micros", s.flush_micros, true},
       {"merges", s.merges, true},
       {"merged_entries", s.merged_entries, true},
+      {"overwritten_tables", s.overwritten_tables, true},
       {"merge_micros", s.merge_micros, true},
       {"collected_chunks", s.collected_chunks, true},
       {"reclustered_entries", s.reclustered_entries, true},

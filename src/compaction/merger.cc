@@ -46,7 +46,7 @@ std::unique_ptr<merge::MergeJob> Merger::NewJob(const level::VersionSet::Locked&
       is_bottom ? store_.indexes->tree() : nullptr, store_.options->compaction);
   if (is_of_l0) {
     job->SetNewer(std::make_unique<index::NewerVersions>(
-        &pool_, [this, source_id] { return NewerThan(source_id); }));
+        &pool_, [this, source_id] { return store_.overwrites->NewerThan(source_id); }));
   }
   if (!is_bottom) return job;
   if (store_.tier != nullptr) {
@@ -55,29 +55,6 @@ std::unique_ptr<merge::MergeJob> Merger::NewJob(const level::VersionSet::Locked&
   const merge::TargetTree trees = store_.indexes->MergeTarget();
   job->SetNextTree(trees.next, trees.next_min_height);
   return job;
-}
-
-namespace {
-/// Of the tables of L0 that are newer than this one, where DRAM can tell what they hold. Not of
-/// those that were loaded: reads may have begun before.
-std::vector<std::weak_ptr<const index::EntryIndex>> IndexesNewerThan(const level::ReadState& state,
-                                                                     uint64_t table_id) {
-  std::vector<std::weak_ptr<const index::EntryIndex>> indexes;
-  for (const std::shared_ptr<level::Table>& table : state.version->l0()) {
-    if (table->id() <= table_id) break;
-    const std::shared_ptr<level::PmemTable> list = level::ListOf(table);
-    if (!list->is_load() && list->tree_min_height() == 1) indexes.emplace_back(list->tree());
-  }
-  return indexes;
-}
-}  // namespace
-
-index::NewerVersions::Horizon Merger::NewerThan(uint64_t table_id) const {
-  index::NewerVersions::Horizon horizon;
-  horizon.tables = IndexesNewerThan(*store_.versions->Lock().Keep(), table_id);
-  // Behind the tables: a view that is registered later sees the newest entries of them.
-  horizon.views = store_.views->Collect();
-  return horizon;
 }
 
 /// Keeps DRAM within the budget between the batches of a merge that runs alone; empty where there
@@ -141,32 +118,7 @@ bool Merger::CanAdopt(const level::ReadState& state, const level::PmemTable& sou
   return source.is_plain() && target.is_counted() && target.entries() == 0 &&
          !store_.indexes->HasCache() &&
          *store_.options->compaction.persistence == MergePersistence::kRedoLog &&
-         (source.is_load() || !IsOverwritten(state, source));
-}
-
-/// Whether newer tables have many of its keys, by some from either end: then a merge, which leaves
-/// these out, is less work in the end. True, too, where there is no telling.
-bool Merger::IsOverwritten(const level::ReadState& state, const level::PmemTable& source) const {
-  constexpr size_t kFromEachEnd = 16;
-  constexpr size_t kOneIn = 4;  // as NewerVersions asks
-  const std::shared_ptr<const index::EntryIndex> tree = source.tree();
-  if (tree == nullptr || source.tree_min_height() != 1) return true;
-  std::array<uint64_t, 2 * kFromEachEnd> refs;
-  size_t count = 0;
-  {
-    const base::EpochGuard guard;
-    count = tree->ScanFromStart(refs.data(), kFromEachEnd);
-    count += tree->ScanFromEnd(refs.data() + count, kFromEachEnd);
-  }
-  std::array<std::string_view, 2 * kFromEachEnd> keys;
-  for (size_t i = 0; i < count; ++i) keys[i] = pool_.KeyAt(refs[i]);
-  index::NewerVersions newer(&pool_, [&] {
-    return index::NewerVersions::Horizon{IndexesNewerThan(state, source.id()), {}};
-  });
-  std::vector<uint64_t> sequences;
-  newer.Find({keys.data(), count}, &sequences);
-  const auto missing = std::count(sequences.begin(), sequences.end(), index::kLatest);
-  return (count - static_cast<size_t>(missing)) * kOneIn >= count;
+         (source.is_load() || !store_.overwrites->IsOverwritten(state, source));
 }
 
 Result<Merger::Merged> Merger::Merge(const Plan& plan) {
@@ -176,6 +128,8 @@ Result<Merger::Merged> Merger::Merge(const Plan& plan) {
 Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
   if (plan.method == MergeMethod::kCopyAndLink) {
     if (Status s = plan.from == 0 ? CopyInput(plan) : CopyList(plan); !s.ok()) return s;
+  } else if (plan.from == 0 && plan.is_bottom) {
+    if (Status s = EmptyObsoleteInput(plan); !s.ok()) return s;
   }
   std::shared_ptr<level::PmemTable> source;
   std::shared_ptr<level::PmemTable> target;
@@ -213,9 +167,12 @@ Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
   if (job->adopted()) store_.indexes->TakeOver(target.get(), *source);
   merged.is_load = job->adopted() && source->is_load();
   const std::vector<uint64_t> originals = MarkCopiedOriginals(*source);
+  store_.limit->Charge(originals.size() * media::kLineBytes);
   if (Status s = EndMerge(job.get(), source); !s.ok()) return s;
-  merged.entries = job->merged_entries();
-  store_.accounts->Died(originals);
+  const bool was_obsolete = source->entries() == 0 && !originals.empty();
+  merged.entries = was_obsolete ? originals.size() : job->merged_entries();
+  was_obsolete ? store_.accounts->DiedHidden(originals) : store_.accounts->Died(originals);
+  if (was_obsolete) overwritten_tables_.fetch_add(1, std::memory_order_relaxed);
   store_.accounts->RetireEmptyChunks();
   return merged;
 }
@@ -250,23 +207,54 @@ Status Merger::CopyInput(const Plan& plan) {
   }
   const Result<bool> copied = CopyEntriesOf(*source, slot);
   if (!copied.ok() || !*copied) return copied.status();
+  return BeginCopied(store_.versions->Lock(), plan, *source, slot);
+}
+
+/// Where newer tables have all that the input holds, puts an empty list in its place and begins its
+/// merge, as if all of its entries had been copied to nowhere: the end of the merge marks them.
+Status Merger::EmptyObsoleteInput(const Plan& plan) {
+  if (*store_.options->compaction.persistence != MergePersistence::kRedoLog) return Status::OK();
+  std::shared_ptr<const level::ReadState> state;
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    if (versions.record().AnyMerge()) return Status::OK();  // one goes on
+    state = versions.Keep();
+  }
+  if (!store_.overwrites->IsObsolete(*state)) return Status::OK();
+  // Durable before the manifest says of a table what older programs would not understand.
+  if (Status s = pool_.AnnounceIncompat(format::kIncompatCopies); !s.ok()) return s;
   const level::VersionSet::Locked versions = store_.versions->Lock();
+  const Result<uint32_t> head = versions.manifest().TakeHead();
+  if (!head.ok()) return Status::OK();
+  level::CopiedList(&pool_).Close(pool_.HeadOffset(*head));
+  return BeginCopied(versions, plan, *InputOf(versions.state(), plan), {*head, 0});
+}
+
+/// The list at the head of `slot` takes the place of the input, whose merge begins: of copies, or,
+/// without an id, of nothing.
+Status Merger::BeginCopied(const level::VersionSet::Locked& versions, const Plan& plan,
+                           const level::PmemTable& source, const CopySlot& slot) {
   level::Manifest& manifest = versions.manifest();
   format::ManifestState& record = manifest.record();
-  format::TableRecord swapped = source->record();
+  const bool are_copies = slot.table_id != 0;
+  format::TableRecord swapped = source.record();
   swapped.head = slot.head;
   swapped.flags |= format::kTableWasCopied;
-  BRAID_DCHECK(!record.AnyMerge() && manifest.FindTable(source->id()) != nullptr);
+  if (!are_copies) swapped.entries = 0;
+  BRAID_DCHECK(source.level() == plan.from && !source.is_copies());
+  BRAID_DCHECK(!record.AnyMerge() && manifest.FindTable(source.id()) != nullptr);
   level::NextState next = versions.Next();
   next.ReplaceOldest(plan.from, std::make_shared<level::PmemTable>(
                                     &pool_, swapped, store_.options->verify_checksums));
-  *manifest.FindTable(source->id()) = swapped;
-  manifest.ReturnHead(slot.head);  // the record names it now
-  record.collected_table_id = slot.table_id;
-  record.next_table_id = std::max(record.next_table_id, versions.next_table_id());
   const uint64_t target_id = versions.state().version->levels[plan.to].front()->id();
-  Result<format::MergeRecord*> begun = manifest.BeginMerge(source->id(), target_id);
+  Result<format::MergeRecord*> begun = manifest.BeginMerge(source.id(), target_id);
   if (!begun.ok()) return begun.status();
+  *manifest.FindTable(source.id()) = swapped;
+  manifest.ReturnHead(slot.head);  // the record names it now
+  if (are_copies) {
+    record.collected_table_id = slot.table_id;
+    record.next_table_id = std::max(record.next_table_id, versions.next_table_id());
+  }
   if (Status s = manifest.Commit(); !s.ok()) return s;
   versions.Show(std::move(next));
   return Status::OK();

@@ -24,6 +24,7 @@
 
 #include "base/check.h"
 #include "compaction/crew.h"
+#include "compaction/overwrites.h"
 #include "compaction/picker.h"
 #include "compaction/space_accounts.h"
 #include "compaction/table_indexes.h"
@@ -50,6 +51,7 @@ class Merger {
     space::Reclaimer* reclaimer;
     SpaceAccounts* accounts;
     TableIndexes* indexes;
+    const Overwrites* overwrites;
     const level::MemoryBudget* budget;
     const engine::WriteErrors* errors;
     engine::BackgroundLimit* limit;
@@ -122,6 +124,10 @@ class Merger {
 
   /// What only views keep in L1.
   merge::KeptVersions* kept() noexcept { return &kept_; }
+  /// Tables that went without a merge, since newer ones had all of their keys. Any thread.
+  uint64_t overwritten_tables() const noexcept {
+    return overwritten_tables_.load(std::memory_order_relaxed);
+  }
   /// Entries that the last merge which looked at keys again had no room to drop.
   uint64_t left_by_revisit() const noexcept { return left_by_revisit_; }
 
@@ -143,14 +149,15 @@ class Merger {
   void RunGroup(std::vector<Member>* members);
   Result<Merged> EndGroup(std::vector<Member>* members);
   Status CopyInput(const Plan& plan);
+  Status EmptyObsoleteInput(const Plan& plan);
+  Status BeginCopied(const level::VersionSet::Locked& versions, const Plan& plan,
+                     const level::PmemTable& source, const CopySlot& slot);
   std::vector<uint64_t> MarkCopiedOriginals(const level::PmemTable& source);
   bool CanAdopt(const level::ReadState& state, const level::PmemTable& source,
                 const level::PmemTable& target) const;
-  bool IsOverwritten(const level::ReadState& state, const level::PmemTable& source) const;
   std::unique_ptr<merge::MergeJob> NewJob(const level::VersionSet::Locked& versions,
                                           std::shared_ptr<level::PmemTable> source,
                                           std::shared_ptr<level::PmemTable> target);
-  index::NewerVersions::Horizon NewerThan(uint64_t table_id) const;
   std::function<merge::TargetTree()> FitTree(const merge::MergeJob& job);
   Status Start(merge::MergeJob* job, const std::function<merge::TargetTree()>& fit_tree);
   Status Run(merge::MergeJob* job, uint64_t source_id, bool counts = true);
@@ -162,6 +169,7 @@ class Merger {
   merge::OpenMerges open_;
   merge::KeptVersions kept_;
   uint64_t left_by_revisit_ = 0;
+  std::atomic<uint64_t> overwritten_tables_{0};
   std::weak_ptr<level::PmemTable> originals_;  // the list that was copied, while readers look at it
   TurnTakers turn_takers_;
   Crew* crew_ = &turn_takers_;

@@ -223,7 +223,7 @@ Plan Pick(const StoreFacts& facts, const CompactionOptions& options) {
     return facts.tried.Has(plan.action) ? Plan{} : plan;
   }
   const bool awaited = AnyAwaited(l0);
-  const bool due = merges && (l0.size() >= options.l0_trigger || awaited);
+  const bool due = merges && ((l0.size() >= options.l0_trigger && !facts.l0_waits) || awaited);
   const bool may = !facts.phase || awaited || !facts.phase_has_turn || facts.tier_writes;
   const bool may_merge =
       merges && !facts.tried.Has(facts.rewrites ? Action::kRewrite : Action::kMerge);

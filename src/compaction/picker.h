@@ -121,6 +121,7 @@ struct StoreFacts {
   bool has_tier = false;        // that entries may go to
   bool tier_presses = false;    // a step of its filling comes before merges
   bool tier_writes = false;     // a run is being written to it: to fill it is to wait for that
+  bool l0_waits = false;        // its oldest table is likely to be overwritten, and is let wait
   bool is_granted = false;      // concurrent reader processes keep tables as they are
   bool drain = false;           // somebody waits for all work to be done
   std::optional<Phase> phase;   // of the round for those who wait

@@ -119,6 +119,8 @@ class Facts {
       facts.has_tier = facts.tier_presses = true;
     } else if (name == "writes") {
       facts.has_tier = facts.tier_writes = true;
+    } else if (name == "waits") {
+      facts.l0_waits = true;
     } else if (name == "finish-all") {
       facts.drain = true;
     } else if (name == "originals") {
@@ -169,6 +171,10 @@ TEST(PickerTest, Plans) {
       {"l0=4 merge=copy", "merge 11 of L0 into L1 by copies, the bottom"},
       {"l0=9 merge=none", "index"},
       {"l0=4 tried=merge", "index"},
+      // It may be let wait, except for those who wait, and once it was begun.
+      {"l0=4 waits", "index"},
+      {"l0=4 waits awaited=1", "merge 11 of L0 into L1, the bottom"},
+      {"l0=4 waits open=table", "merge 11 of L0 into L1, the bottom"},
       // What lookups lack comes first while L0 is calm, or as large as it was found.
       {"l0=3 lacks-index", "index"},
       {"l0=5 lacks-index", "merge 11 of L0 into L1, the bottom"},

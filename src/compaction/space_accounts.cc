@@ -70,14 +70,36 @@ void SpaceAccounts::Died(const std::vector<uint64_t>& entries) {
   const auto offset_at = [&](size_t i) { return entries[i]; };
   InRounds(entries.size(), offset_at,
            [&](size_t i, const format::EntryHeader& entry, uint64_t hash) {
-             const uint64_t offset = entries[i];
-             if (store_.lookup_cache != nullptr) TakeFromLookupCache(entry, hash, offset);
-             store_.usage->Remove(pool_.ChunkOf(offset), entry.size());
-             if (const uint64_t extent = pool_.ExtentOf(offset); extent != 0) {
-               retired.extents.push_back(extent);
-             }
+             if (store_.lookup_cache != nullptr) TakeFromLookupCache(entry, hash, entries[i]);
+             Uncount(entry, entries[i], &retired);
            });
   if (!retired.extents.empty()) store_.reclaimer->Retire(std::move(retired));
+}
+
+void SpaceAccounts::DiedHidden(const std::vector<uint64_t>& entries) {
+  constexpr size_t kAhead = 2 * kRound;
+  space::Retired retired;
+  const auto offset_at = [&](size_t i) { return entries[i]; };
+  AskEntries(offset_at, 0, std::min(kAhead, entries.size()));
+  for (size_t i = 0; i < entries.size(); ++i) {
+    AskEntries(offset_at, std::min(i + kAhead, entries.size()),
+               std::min(i + kAhead + 1, entries.size()));
+    const format::EntryHeader* entry = pool_.EntryAt(entries[i]);
+    if (entry == nullptr) continue;
+    // What flushes have filled since (lookup_cache.h, invariant 1).
+    BRAID_DCHECK(store_.lookup_cache == nullptr ||
+                 !store_.lookup_cache->Names(base::Hash64(entry->key()), entries[i]));
+    Uncount(*entry, entries[i], &retired);
+  }
+  if (!retired.extents.empty()) store_.reclaimer->Retire(std::move(retired));
+}
+
+void SpaceAccounts::Uncount(const format::EntryHeader& entry, uint64_t offset,
+                            space::Retired* retired) {
+  store_.usage->Remove(pool_.ChunkOf(offset), entry.size());
+  if (const uint64_t extent = pool_.ExtentOf(offset); extent != 0) {
+    retired->extents.push_back(extent);
+  }
 }
 
 /// In their buckets of the lookup cache, too.

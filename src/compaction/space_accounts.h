@@ -42,8 +42,11 @@ class SpaceAccounts {
   /// Chunks of the tables that the manifest names now.
   ChunkSurvey Survey(double live_ratio) const;
   /// Entries that became obsolete; their extents are retired. A miss an entry, unless it was just
-  /// read.
+  /// read, and one more for its bucket of the lookup cache.
   void Died(const std::vector<uint64_t>& entries);
+  /// The same of entries of a table that others have hidden, which were flushed later: no bucket of
+  /// the lookup cache names one.
+  void DiedHidden(const std::vector<uint64_t>& entries);
   /// Originals that gave way to their copies; they have no extents.
   void Moved(const index::Replacement* moved, size_t count);
   /// Of the tables. Nothing while a merge is open, even one that was stopped: its end retires them.
@@ -75,6 +78,7 @@ class SpaceAccounts {
   void AskEntries(const OffsetAt& offset_at, size_t begin, size_t end) const;
   template <class OffsetAt, class Take>
   void InRounds(size_t count, const OffsetAt& offset_at, const Take& take) const;
+  void Uncount(const format::EntryHeader& entry, uint64_t offset, space::Retired* retired);
   /// Whether one is open.
   bool AnyMerge() const;
   void TakeFromLookupCache(const format::EntryHeader& entry, uint64_t hash, uint64_t offset);

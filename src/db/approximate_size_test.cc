@@ -11,7 +11,7 @@
 namespace braid {
 namespace {
 
-constexpr size_t kValueBytes = 100;
+constexpr size_t kPutBytes = 100;
 
 // An iterator over sorted keys that counts its steps, and fails after `steps_until_failure`.
 class KeysIterator : public Iterator {
@@ -45,7 +45,7 @@ class KeysIterator : public Iterator {
  private:
   std::vector<std::string> keys_;
   size_t at_ = SIZE_MAX / 2;
-  std::string value_ = std::string(kValueBytes, 'v');
+  std::string value_ = std::string(kPutBytes, 'v');
 };
 
 std::vector<std::string> DecimalKeys(int count) {
@@ -59,21 +59,21 @@ std::vector<std::string> DecimalKeys(int count) {
 }
 
 double Ratio(uint64_t size, size_t entries, size_t key_bytes) {
-  return static_cast<double>(size) / static_cast<double>(entries * (key_bytes + kValueBytes));
+  return static_cast<double>(size) / static_cast<double>(entries * (key_bytes + kPutBytes));
 }
 
 TEST(ApproximateSize, IsExactForARangeThatIsReadWhole) {
   KeysIterator keys(DecimalKeys(1000));
-  EXPECT_EQ(ApproximateSize(&keys, "user", "v", 1000), 1000 * (20 + kValueBytes));
+  EXPECT_EQ(ApproximateSize(&keys, "user", "v", 1000), 1000 * (20 + kPutBytes));
   EXPECT_EQ(ApproximateSize(&keys, "user0000000000000100", "user0000000000000300", 1000),
-            200 * (20 + kValueBytes));
+            200 * (20 + kPutBytes));
   EXPECT_EQ(ApproximateSize(&keys, "user0000000000000100", "user0000000000000101", 1000),
-            20 + kValueBytes);
+            20 + kPutBytes);
 }
 
 TEST(ApproximateSize, IsExactForTheLargestRangeThatIsReadWhole) {
   KeysIterator keys(DecimalKeys(static_cast<int>(kMaxEntriesRead)));
-  EXPECT_EQ(ApproximateSize(&keys, "", "v", kMaxEntriesRead), kMaxEntriesRead * (20 + kValueBytes));
+  EXPECT_EQ(ApproximateSize(&keys, "", "v", kMaxEntriesRead), kMaxEntriesRead * (20 + kPutBytes));
 }
 
 TEST(ApproximateSize, IsZeroWhereNothingIs) {
@@ -117,7 +117,7 @@ TEST(ApproximateSize, NeverExceedsWhatTheDatabaseHolds) {
   std::vector<std::string> list = DecimalKeys(20000);
   list.push_back("user9999999999999999");
   KeysIterator keys(list);
-  EXPECT_LE(ApproximateSize(&keys, "user", "v", 20001), 20001 * (20 + kValueBytes));
+  EXPECT_LE(ApproximateSize(&keys, "user", "v", 20001), 20001 * (20 + kPutBytes));
 }
 
 TEST(ApproximateSize, FallsBackToTheWholeWhereKeysDifferOnlyFarBehind) {
@@ -130,14 +130,14 @@ TEST(ApproximateSize, FallsBackToTheWholeWhereKeysDifferOnlyFarBehind) {
   KeysIterator keys(list);
   EXPECT_GT(ApproximateSize(&keys, "b", "c", 20001), 0u);
   const uint64_t all = ApproximateSize(&keys, "a", "c", 20001);
-  EXPECT_LE(all, 20001 * (20 + kValueBytes));
-  EXPECT_GE(all, kMaxEntriesRead * (20 + kValueBytes));
+  EXPECT_LE(all, 20001 * (20 + kPutBytes));
+  EXPECT_GE(all, kMaxEntriesRead * (20 + kPutBytes));
 }
 
 TEST(ApproximateSize, EndsWhereTheIteratorFails) {
   KeysIterator keys(DecimalKeys(20000));
   keys.steps_until_failure = 500;
-  EXPECT_LE(ApproximateSize(&keys, "user", "v", 20000), 501 * (20 + kValueBytes));
+  EXPECT_LE(ApproximateSize(&keys, "user", "v", 20000), 501 * (20 + kPutBytes));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ void NextState::AddList(size_t level, std::shared_ptr<level::PmemTable> list) {
 
 void NextState::ReplaceOldest(size_t level, std::shared_ptr<level::Table> table) {
   Change(level, [&](level::Level* tables) {
-    // Another list of the same entries, and no other table.
+    // Another list of the same table.
     BRAID_DCHECK(!tables->empty() && tables->back()->id() == table->id());
     tables->back() = std::move(table);
   });

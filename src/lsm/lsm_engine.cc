@@ -266,6 +266,7 @@ Statistics LsmEngine::GetStatistics() {
     s.second_chance_entries = *store_.options.cache.index ? 0 : covered;
     s.memory_bytes = store_.budget.Used();
   }
+  s.overwritten_tables = store_.merger.overwritten_tables();
   store_.accounts.Fill(&s);
   s.memory_budget_bytes = store_.budget.bytes();
   // In this order: the pool may grow between the two, but does not shrink.

@@ -21,6 +21,7 @@
 #include "compaction/list_rewriter.h"
 #include "compaction/lookup_filler.h"
 #include "compaction/merger.h"
+#include "compaction/overwrites.h"
 #include "compaction/reclusterer.h"
 #include "compaction/room_maker.h"
 #include "compaction/space_accounts.h"
@@ -94,6 +95,7 @@ struct LsmStore {
   space::LargeValues large_values;
   read::Reader reader;
   compaction::TableIndexes indexes;
+  compaction::Overwrites overwrites;
   compaction::LookupFiller lookup_filler;
   compaction::SpaceAccounts accounts;
   flush::Flusher flusher;

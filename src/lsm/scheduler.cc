@@ -3,6 +3,7 @@
 #include "lsm/scheduler.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -222,10 +223,7 @@ bool Scheduler::IsAtRest() {
   if (!store_.options.background_threads) return false;
   const uint64_t writes = store_.sequence.load(std::memory_order_relaxed);
   const uint64_t now = NowNanos();
-  if (writes != writes_seen_) {
-    writes_seen_ = writes;
-    idle_since_ = now;
-  }
+  if (writes != std::exchange(writes_seen_, writes)) idle_since_ = now;
   return now - idle_since_ >= kQuietNanos;
 }
 
@@ -246,8 +244,7 @@ bool Scheduler::PassStep(Job* job) {
   return worked;
 }
 
-/// As many as there are threads for them. Without threads a constant, so that a run of the crash
-/// simulator is the same on every machine.
+/// As many as there are threads for them; without threads a constant: crash runs can be repeated.
 size_t Scheduler::MostMerges() const {
   if (!store_.options.background_threads) return format::kMaxMerges;
   return crew_.helpers() + 1;
@@ -268,6 +265,7 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
   facts.tier_writes = store_.tier_filler.IsWriting();
   facts.l0_found = l0_found_;
   facts.drain = requests_.AnyWaits();
+  facts.l0_waits = store_.overwrites.IsWorthWaiting(*store_.versions.Lock().Keep());
   const auto versions = store_.versions.Lock();
   const bool side_by_side = MayMergeSideBySide(store_, versions, MostMerges());
   facts.most_merges = side_by_side ? MergesNow() : 1;

@@ -159,6 +159,10 @@ enum class Mutant : int {
   kJoinedAcrossAStep,          ///< rewrite: a list has keys on both sides of where a step goes on
   kOverwrittenNotMarked,       ///< merge: what newer tables have overwritten stays live
   kOverwrittenForViews,        ///< merge: though a view sees it
+  kObsoleteForViews,           ///< obsolete table: though a view sees it
+  kObsoleteThoughNeeded,       ///< obsolete table: not all of its keys are in newer ones
+  kObsoleteListNotWritten,     ///< obsolete table: what lies at its head is not the empty list
+  kObsoleteTableNotMarked,     ///< obsolete table: its entries stay live
   kBorderLow,                  ///< merge: a border is in the bottom layer alone
   kBorderDroppedEarly,         ///< merge: while another one is open whose records name the border
   kOldBorderKept,              ///< merge: a border that was left behind stays beside a new one
