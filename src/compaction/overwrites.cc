@@ -221,8 +221,11 @@ void Overwrites::Watch(const level::ReadState& state) {
 }
 
 bool Overwrites::IsWorthWaiting(const level::ReadState& state) {
+  const CompactionOptions& options = store_.options->compaction;
   if (!store_.options->background_threads || state.version->levels.size() != 2) return false;
-  if (*store_.options->compaction.kind != MergeKind::kZipper) return false;
+  // Others merge or copy what is overwritten, too.
+  if (*options.kind != MergeKind::kZipper) return false;
+  if (*options.persistence != MergePersistence::kRedoLog) return false;
   Watch(state);
   const bool writes_alone = SomebodyWritesAlone();
   const level::Level& l0 = state.version->l0();

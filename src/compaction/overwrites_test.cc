@@ -268,13 +268,19 @@ TEST_F(WaitingTest, NotWhileSomebodyReads) {
   EXPECT_FALSE(Waits());
 }
 
-TEST_F(WaitingTest, NotWithoutThreads) {
-  test::StoreParts parts([](Options* options) { options->background_threads = false; });
-  for (int table = 0; table < 4; ++table) {
-    for (int i = 0; i < kKeys; ++i) parts.Put(KeyOf(i), std::to_string(table));
-    parts.Flush();
-    EXPECT_FALSE(parts.overwrites.IsWorthWaiting(parts.state()));
-    parts.Merge();
+TEST(NoWaitingTest, WithoutThreadsAndWhereAllIsMergedAnyhow) {
+  const test::StoreParts::Change changes[] = {
+      [](Options* options) { options->background_threads = false; },
+      [](Options* options) { options->compaction.persistence = MergePersistence::kPointer; },
+  };
+  for (const test::StoreParts::Change& change : changes) {
+    test::StoreParts parts(change);
+    for (int table = 0; table < 4; ++table) {
+      for (int i = 0; i < kKeys; ++i) parts.Put(KeyOf(i), std::to_string(table));
+      parts.Flush();
+      EXPECT_FALSE(parts.overwrites.IsWorthWaiting(parts.state()));
+      parts.Merge();
+    }
   }
 }
 
