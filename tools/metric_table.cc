@@ -100,7 +100,7 @@ const std::vector<Metric>& MetricTable() {
       {"merges", "braid_merges_total", "", true, 1, "Tables of L0 merged into L1"},
       {"merged_entries", "braid_merge_entries_total", "", true, 1, "Entries of these tables"},
       {"overwritten_tables", "braid_overwritten_tables_total", "", true, 1,
-       "Merged tables of which newer ones had overwritten all"},
+       "Merged tables that newer ones had overwritten entirely"},
       {"merge_micros", "braid_merge_seconds_total", "", true, kMicro, "Time these merges took"},
       {"collected_chunks", "braid_collected_chunks_total", "", true, 1,
        "Chunks freed by garbage collection"},

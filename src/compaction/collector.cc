@@ -52,7 +52,7 @@ bool Collector::Plan(const Occasion& occasion, std::vector<uint64_t>* sparse) co
   facts.sparse_chunks = sparse->size();
   facts.total_chunks = pool_.chunks();
   facts.free_chunks = pool_.free_chunks();
-  facts.may_grow = pool_.max_bytes() == 0 || pool_.pool_bytes() < pool_.max_bytes();
+  facts.may_grow = pool_.may_grow();
   // Worth it only when fewer chunks remain: one alone would only move its entries to another.
   const uint64_t needed = static_cast<uint64_t>(live) * 8 / 7 / pool_.chunk_bytes() + 1;
   return needed < sparse->size() && WantsCollection(facts);

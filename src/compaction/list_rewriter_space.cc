@@ -182,7 +182,7 @@ Result<bool> ListRewriter::DropHidden() {
 Result<bool> ListRewriter::DropKept(const Occasion& occasion) {
   if (!occasion.at_rest) return false;
   // What waits for its step down, where that has no room.
-  const bool may_grow = pool_.max_bytes() == 0 || pool_.pool_bytes() < pool_.max_bytes();
+  const bool may_grow = pool_.may_grow();
   if (occasion.awaited && !may_grow && pool_.spare_chunks() <= 0) {
     const Result<bool> dropped = DropHidden();
     if (!dropped.ok() || *dropped) return dropped;

@@ -32,22 +32,24 @@ constexpr uint64_t kFreePart = 4;
 constexpr uint64_t kWritingNanos = 50'000'000;
 constexpr uint64_t kReadingNanos = 500'000'000;
 
-/// Of the tables of L0 that are newer than this one, where DRAM can tell what they hold. Not of
-/// those that were loaded: reads may have begun before.
-std::vector<std::weak_ptr<const index::EntryIndex>> IndexesNewerThan(const level::ReadState& state,
-                                                                     uint64_t table_id) {
-  std::vector<std::weak_ptr<const index::EntryIndex>> indexes;
+/// Calls call(table, tree) for the tables of L0 that are newer than this one, newest first, where
+/// DRAM can tell what they hold. Not for those that were loaded: reads may have begun before.
+template <class Call>
+void ForNewerThan(const level::ReadState& state, uint64_t table_id, Call&& call) {
   for (const std::shared_ptr<level::Table>& table : state.version->l0()) {
     if (table->id() <= table_id) break;
     const std::shared_ptr<level::PmemTable> list = level::ListOf(table);
-    if (!list->is_load() && list->tree_min_height() == 1) indexes.emplace_back(list->tree());
+    std::shared_ptr<const index::EntryIndex> tree = list->WholeTree();
+    if (tree != nullptr && !list->is_load()) call(*list, std::move(tree));
   }
-  return indexes;
 }
 
-/// The tree over all keys of the table, or null.
-std::shared_ptr<const index::EntryIndex> WholeTree(const level::PmemTable& table) {
-  return table.tree_min_height() == 1 ? table.tree() : nullptr;
+std::vector<std::weak_ptr<const index::EntryIndex>> IndexesNewerThan(const level::ReadState& state,
+                                                                     uint64_t table_id) {
+  std::vector<std::weak_ptr<const index::EntryIndex>> indexes;
+  ForNewerThan(state, table_id,
+               [&](const level::PmemTable&, auto tree) { indexes.emplace_back(tree); });
+  return indexes;
 }
 
 size_t CountFound(const std::vector<uint64_t>& sequences) {
@@ -146,7 +148,7 @@ index::NewerVersions::Horizon Overwrites::NewerThan(uint64_t table_id) const {
 }
 
 bool Overwrites::IsOverwritten(const level::ReadState& state, const level::PmemTable& table) const {
-  const std::shared_ptr<const index::EntryIndex> tree = WholeTree(table);
+  const std::shared_ptr<const index::EntryIndex> tree = table.WholeTree();
   if (tree == nullptr) return true;
   const Sample sample(*store_.pool, *tree);
   return sample.CountNewer(*store_.pool, state, table.id()) * kManyOf >= sample.count;
@@ -156,21 +158,17 @@ bool Overwrites::IsObsolete(const level::ReadState& state) const {
   const level::Level& l0 = state.version->l0();
   if (l0.size() < 2) return false;
   const std::shared_ptr<level::PmemTable> table = level::ListOf(l0.back());
-  const std::shared_ptr<const index::EntryIndex> tree = WholeTree(*table);
+  const std::shared_ptr<const index::EntryIndex> tree = table->WholeTree();
   if (tree == nullptr || !tree->knows_keys() || table->is_load()) return false;
   // The table in front, as if it were the newest: what comes behind one of its keys, as an older
   // version, is a newer one.
   std::vector<index::TreeSource> sources{{tree, nullptr, table->entries()}};
   uint64_t newest = 0;
-  for (const auto& other : l0) {
-    const std::shared_ptr<level::PmemTable> newer = level::ListOf(other);
-    if (newer == table) continue;
-    BRAID_DCHECK(newer->id() > table->id());
-    const auto its_tree = newer->is_load() ? nullptr : WholeTree(*newer);
-    if (its_tree == nullptr || !its_tree->knows_keys()) continue;
-    newest = std::max(newest, newer->max_sequence());
-    sources.push_back({its_tree, nullptr, newer->entries()});
-  }
+  ForNewerThan(state, table->id(), [&](const level::PmemTable& newer, auto its_tree) {
+    if (!its_tree->knows_keys()) return;
+    newest = std::max(newest, newer.max_sequence());
+    sources.push_back({std::move(its_tree), nullptr, newer.entries()});
+  });
   if (sources.size() < 2 || sources.size() > kMostSources) return false;
   // Behind the tables: a view that is registered later sees the newest entries of them.
   const index::LiveViews views = store_.views->Collect();
@@ -190,8 +188,7 @@ bool Overwrites::SomebodyWritesAlone() {
 
 bool Overwrites::IsShortOfSpace() const {
   const pool::PmemPool& pool = *store_.pool;
-  const bool may_grow = pool.max_bytes() == 0 || pool.pool_bytes() < pool.max_bytes();
-  return !may_grow && pool.free_chunks() < pool.chunks() / kFreePart;
+  return !pool.may_grow() && pool.free_chunks() < pool.chunks() / kFreePart;
 }
 
 /// Counts which keys of the watched table come again in those that were flushed since the last
@@ -201,7 +198,7 @@ void Overwrites::Watch(const level::ReadState& state) {
   for (auto it = l0.rbegin(); it != l0.rend(); ++it) {
     const std::shared_ptr<level::PmemTable> table = level::ListOf(*it);
     if (table->id() <= watched_.seen) continue;
-    const std::shared_ptr<const index::EntryIndex> tree = WholeTree(*table);
+    const std::shared_ptr<const index::EntryIndex> tree = table->WholeTree();
     if (watched_.newer == 0 && watched_.missing.empty()) {
       if (tree != nullptr) watched_.missing = Sample(*store_.pool, *tree).Strings();
     } else {
@@ -232,7 +229,7 @@ bool Overwrites::IsWorthWaiting(const level::ReadState& state) {
   if (!overwrites_all_ || !writes_alone || IsShortOfSpace()) return false;
   if (l0.empty() || l0.size() >= kMostWaiting) return false;
   const std::shared_ptr<level::PmemTable> oldest = level::ListOf(l0.back());
-  const auto tree = WholeTree(*oldest);
+  const auto tree = oldest->WholeTree();
   if (tree == nullptr) return false;
   const Sample sample(*store_.pool, *tree);
   // By then it is obsolete, or nearly.

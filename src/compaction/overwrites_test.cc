@@ -200,7 +200,8 @@ class WaitingTest : public ::testing::Test {
     EXPECT_FALSE(Waits()) << "there is none";
   }
 
-  test::StoreParts parts_;
+  test::StoreParts parts_{
+      [](Options* options) { options->pool.max_bytes = options->pool.initial_bytes; }};
 };
 
 TEST_F(WaitingTest, ATableWaitsOnceAnotherWasOverwrittenAsAWhole) {
@@ -232,8 +233,9 @@ TEST_F(WaitingTest, NotWhereTheNextTablesLeaveSomeKeys) {
     PutTable(1, kKeys);
     EXPECT_FALSE(Waits()) << i;
   }
+  MergeAll();
   PutTable(0, kKeys);
-  EXPECT_FALSE(Waits()) << "another one is watched from here on";
+  EXPECT_FALSE(Waits()) << "the one that was watched is not the last";
 }
 
 TEST_F(WaitingTest, NoMoreOnceATableWasNotOverwritten) {
@@ -265,6 +267,26 @@ TEST_F(WaitingTest, NotWhileSomebodyReads) {
   PutTable(0, kKeys);
   EXPECT_TRUE(Waits());
   for (int i = 0; i < 100; ++i) parts_.Get(KeyOf(i));
+  EXPECT_FALSE(Waits());
+}
+
+TEST_F(WaitingTest, NotInAPoolThatIsNearlyFull) {
+  SeeThatAllIsOverwritten();
+  PutTable(0, kKeys);
+  EXPECT_TRUE(Waits());
+  pool::PmemPool& pool = *parts_.pool;
+  format::LogChunkHeader header{};
+  header.table_id = 1'000;
+  const auto take_until = [&](auto&& enough) {
+    while (!enough()) {
+      ASSERT_TRUE(pool.AllocateLogChunk(header, format::ChunkKind::kCollected,
+                                        pool::AllocationClass::kBackground)
+                      .ok());
+    }
+  };
+  EXPECT_FALSE(pool.may_grow());
+  ASSERT_GE(pool.free_chunks(), pool.chunks() / 4);
+  take_until([&] { return pool.free_chunks() < pool.chunks() / 4; });
   EXPECT_FALSE(Waits());
 }
 

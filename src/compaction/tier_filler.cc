@@ -75,7 +75,7 @@ Result<bool> TierFiller::Step(const Occasion& occasion) {
 bool TierFiller::Presses() const {
   if (IsWritten()) return true;
   const pool::PmemPool& pool = *store_.pool;
-  const bool may_grow = pool.max_bytes() == 0 || pool.pool_bytes() < pool.max_bytes();
+  const bool may_grow = pool.may_grow();
   return !may_grow && pool.free_chunks() < pool.chunks() / 4 && WantsRun();
 }
 

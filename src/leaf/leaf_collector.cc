@@ -22,7 +22,7 @@ bool LeafCollector::CollectStep(bool drain) {
   facts.sparse_chunks = sparse.size();
   facts.total_chunks = pool_.chunks();
   facts.free_chunks = pool_.free_chunks();
-  facts.may_grow = pool_.max_bytes() == 0 || pool_.pool_bytes() < pool_.max_bytes();
+  facts.may_grow = pool_.may_grow();
   facts.drain = drain;
   const int64_t live = LiveIn(sparse);
   // Worth it only when fewer chunks remain: one alone would only move its entries to another.

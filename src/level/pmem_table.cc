@@ -113,7 +113,6 @@ void PmemTable::GetMany(const index::LookupKey* keys, size_t n, const index::Rea
   }
 }
 
-/// The tree, if it has all keys; else null.
 std::shared_ptr<const EntryIndex> PmemTable::WholeTree() const {
   const base::MutexLock lock(mutex_);
   BRAID_DCHECK(Shown().tree == tree_owner_.get());

@@ -107,12 +107,13 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
 
   /// The tree for lookups, or null. Readers must be in an EpochGuard or hold the version.
   std::shared_ptr<const index::EntryIndex> tree() const;
+  /// The same, if it has all keys; else null.
+  std::shared_ptr<const index::EntryIndex> WholeTree() const;
   uint32_t tree_min_height() const noexcept { return Shown().min_height; }
   /// min_height 1: every key is in the tree.
   void set_tree(std::shared_ptr<const index::EntryIndex> tree, uint32_t min_height);
 
  private:
-  std::shared_ptr<const index::EntryIndex> WholeTree() const;
   /// The tree that lookups use, and what it holds: one word, so that both are always of one tree.
   struct ShownTree {
     const index::EntryIndex* tree;

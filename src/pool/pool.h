@@ -137,6 +137,8 @@ class PmemPool : public ChunkSpace {
     return region_fallbacks_.load(std::memory_order_relaxed);
   }
   uint64_t max_bytes() const noexcept { return max_bytes_; }
+  /// Whether it is below its limit; the device may be full all the same.
+  bool may_grow() const { return max_bytes_ == 0 || pool_bytes() < max_bytes_; }
   /// Compares the free list and the states in DRAM with the states on the medium; what differs, as
   /// text. `redo_chunks`: how many the manifest names. The caller keeps others from allocating and
   /// freeing.
