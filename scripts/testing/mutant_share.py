@@ -14,10 +14,11 @@ BUILT_ANYWAY = ("braid_crash_tests", "braid_unit_tests")
 class Share:
     """`names` of the faults to switch on, of `total` in all."""
 
-    def __init__(self, root, choice):
+    def __init__(self, root, choice, one_in=ONE_IN):
         listed = subprocess.run([root / "build/crashsim/bin/braid_crash_tests", "--list_mutants"],
                                 check=True, text=True, stdout=subprocess.PIPE).stdout
         self.choice = choice
+        self.one_in = one_in
         self._program = {}
         for line in listed.splitlines():
             name, _, kind, tests = (line.split("\t") + ["", "", ""])[:4]
@@ -34,7 +35,7 @@ class Share:
         within = set(BUILT_ANYWAY)
         if others:
             within.add(others[self.choice.seed % len(others)])
-        share = set(self.choice.share(self._program, ONE_IN, changed))
+        share = set(self.choice.share(self._program, self.one_in, changed))
         # All that the one other program finds: a share of them would wait for it too long.
         return [name for name, program in self._program.items()
                 if program in within and (name in share or program not in BUILT_ANYWAY)]

@@ -13,6 +13,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 import count_tests
+from testing import budget as budgets
 from testing import choice as choices
 from testing import gtest_programs, machine, mutant_share, processes
 
@@ -24,6 +25,7 @@ FIRST_LANE = ("format", "release", "clang", "crash", "mutants", "tsan-concurrenc
 SECOND_LANE = ("java", "python", "hadoop")
 PARTS = FIRST_LANE + SECOND_LANE + ("fuzz", "vm") + PRESETS[1:]
 PROGRESS_SECONDS = 60
+# Shares of a run that is in time: testing/budget.py makes them smaller.
 ONE_CRASH_TEST_IN = 3
 ONE_SANITIZED_TEST_IN = 2
 ONE_FILE_IN = 8  # that clang compiles, too
@@ -41,6 +43,8 @@ class Run:
         self.jobs = machine.jobs()
         full = os.environ.get("BRAID_TEST_SHARE", "push") == "full"
         self.choice = choices.Choice.of_environment(full)
+        self.budget = budgets.Budget(full)
+        self.pieces = 1  # that shares are cut into, in the step of the first lane that runs
         self.steps = []  # name, seconds, how busy the processors were
         self.lock = threading.Lock()
         self.library_built = threading.Event()
@@ -68,6 +72,18 @@ class Run:
         self.say(f"{step}: {why}; all of it is in {log.relative_to(self.root)}")
         print("\n".join(text.splitlines()[-40:]), flush=True)
         self.record(step, True, log)
+
+    # ---- Shares ------------------------------------------------------------------------------
+
+    def look_at_the_time(self, step):
+        """Behind the step's build: makes its share as large as there is time for."""
+        self.pieces = self.budget.pieces_of_share(step, time.monotonic() - self.begin)
+        if self.pieces > 1:
+            self.say(f"{step}: 1/{self.pieces} of its share, to end within "
+                     f"{self.budget.seconds // 60} minutes (BRAID_TEST_MINUTES)")
+
+    def one_in(self, usual):
+        return usual * self.pieces
 
     # ---- Commands ----------------------------------------------------------------------------
 
@@ -153,7 +169,8 @@ class Run:
         """How much of its random work a program does in a push, and which, unless set for all."""
         if self.choice.full:
             return {}
-        part = {"BRAID_TEST_PART": str(ONE_IMAGE_IN if label == "crash" else ONE_TRIAL_IN)}
+        usual = ONE_IMAGE_IN if label == "crash" else self.one_in(ONE_TRIAL_IN)
+        part = {"BRAID_TEST_PART": str(usual)}
         if label == "crash":  # all other programs draw one of their own
             part["BRAID_SEED"] = str(self.choice.seed + 1)
         return {name: value for name, value in part.items() if name not in os.environ}
@@ -163,12 +180,12 @@ class Run:
             return self.choice.one_way_each(names)
         if program.label == "crash":
             stores = [name for name in names if "_" in gtest_programs.parameter_of(name)]
-            taken = set(self.choice.share(stores, ONE_CRASH_TEST_IN))
+            taken = set(self.choice.share(stores, self.one_in(ONE_CRASH_TEST_IN)))
             return [name for name in names if name in taken or name not in set(stores)]
         return names
 
     def sanitized(self, _, names):
-        return self.choice.share(names, ONE_SANITIZED_TEST_IN)
+        return self.choice.share(names, self.one_in(ONE_SANITIZED_TEST_IN))
 
     def run_programs(self, step, preset, labels, names_of=None):
         """Runs the tests of the programs, or those that names_of(program, all) chooses."""
@@ -229,26 +246,28 @@ class Run:
             files = sorted(str(path.relative_to(self.root))
                            for path in (self.root / "src").rglob("*.cc")
                            if not path.name.endswith("_test.cc"))
+            self.look_at_the_time(part)
             changed = choices.changed_files(self.root)
             self.script("clang", "scripts/check.sh", "--clang",
-                        *self.choice.share(files, ONE_FILE_IN, always=changed))
+                        *self.choice.share(files, self.one_in(ONE_FILE_IN), always=changed))
         elif part == "crash":
             if self.build("crash", "crashsim", "braid_crash_tests", "braid_unit_tests",
                           "braid_tools_tests"):
+                self.look_at_the_time(part)
                 self.run_programs("crash", "crashsim", ["crash", "unit", "tools"])
                 self.run_ctest("crash-scripts", "crashsim", "-R", "^crash/wide_loads$")
         elif part == "mutants":
             self.mutants()
         elif part == "tsan-concurrency":
-            if self.build(part, "tsan", "braid_concurrency_tests"):
-                self.run_programs(part, "tsan", ["concurrency"], self.sanitized)
+            self.sanitize(part, "concurrency")
         elif part == "asan-model":
-            if self.build(part, "asan", "braid_unit_tests", "braid_model_tests"):
-                self.run_programs(part, "asan", ["unit", "model"], self.sanitized)
+            self.sanitize(part, "unit", "model")
         elif part in PRESETS:
             built = self.build(part, part)
             self.library_built.set()
             if built:
+                if part in budgets.PLANNED:
+                    self.look_at_the_time(part)
                 labels = [label for label in PROGRAMS if label != "crash"]
                 self.run_programs(part, part, labels)
                 self.run_ctest(f"{part}-scripts", part, "-LE", f"^({'|'.join(PROGRAMS)})$")
@@ -261,10 +280,20 @@ class Run:
         else:
             self.counted(part, f"scripts/{part}.sh", "test")
 
+    def sanitize(self, part, *labels):
+        if not self.budget.has_time_for(part, time.monotonic() - self.begin):
+            self.say(f"{part}: left to other runs: this one has taken too long")
+            return
+        preset = part.split("-", 1)[0]
+        if self.build(part, preset, *(f"braid_{label}_tests" for label in labels)):
+            self.look_at_the_time(part)
+            self.run_programs(part, preset, labels, self.sanitized)
+
     def mutants(self):
         if not self.build("mutants", "crashsim", "braid_crash_tests"):
             return
-        share = mutant_share.Share(self.root, self.choice)
+        self.look_at_the_time("mutants")
+        share = mutant_share.Share(self.root, self.choice, self.one_in(mutant_share.ONE_IN))
         targets = share.programs()
         if self.build("mutants", "crashsim", *targets):
             self.say(f"mutants: {len(share.names)} of {share.total}")

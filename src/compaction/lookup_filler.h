@@ -27,6 +27,8 @@ class LookupFiller {
   void Begin(uint64_t table_id) noexcept { lookup_cache_floor_id_ = table_id; }
   /// A bulk load shows its table, the newest of L0: what the cache knows is of no use any more.
   void StartAnew(const level::VersionSet::Locked& versions, uint64_t table_id) noexcept;
+  /// L1 becomes another list, with the same keys: what was not looked at yet is looked for there.
+  void StartOver(const level::VersionSet::Locked&) noexcept { begins_ = true; }
   /// Fills in the next part of L1. False when the cache knows all, or the step has to wait. Errors:
   /// L1 is damaged. Throws std::bad_alloc.
   Result<bool> Step();

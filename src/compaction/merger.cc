@@ -122,7 +122,31 @@ bool Merger::CanAdopt(const level::ReadState& state, const level::PmemTable& sou
 }
 
 Result<Merger::Merged> Merger::Merge(const Plan& plan) {
+  if (plan.method == MergeMethod::kFull) return MergeFully(plan);
   return plan.inputs.size() > 1 ? MergeGroup(plan) : MergeOldest(plan);
+}
+
+bool Merger::MayMergeFully(const level::ReadState& state) {
+  if (!kept_.is_known()) {
+    if (const auto met = store_.indexes->kept(); met) kept_.Found(*met);
+  }
+  return store_.full_merger->IsDue(state, kept_);
+}
+
+/// Where that is not to be, or came to nothing, as others.
+Result<Merger::Merged> Merger::MergeFully(const Plan& plan) {
+  Merged merged;
+  const std::shared_ptr<const level::ReadState> state = store_.versions->Lock().Keep();
+  if (!store_.overwrites->IsObsolete(*state)) {
+    const Result<FullMerger::Merged> done = store_.full_merger->Run(plan.inputs, &kept_);
+    if (!done.ok()) return done.status();
+    merged = {done->tables, done->entries, true};
+    if (merged.tables != 0) return merged;
+  }
+  Plan oldest = plan;
+  oldest.inputs = {plan.inputs.back()};
+  oldest.method = MergeMethod::kLink;
+  return MergeOldest(oldest);
 }
 
 Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
@@ -165,7 +189,7 @@ Result<Merger::Merged> Merger::MergeOldest(const Plan& plan) {
   // Not before that: what is merged after all may not be all of the source.
   BRAID_DCHECK(!job->adopted() || plan.is_bottom);
   if (job->adopted()) store_.indexes->TakeOver(target.get(), *source);
-  merged.is_load = job->adopted() && source->is_load();
+  merged.is_in_order = job->adopted() && source->is_load();
   const std::vector<uint64_t> originals = MarkCopiedOriginals(*source);
   store_.limit->Charge(originals.size() * media::kLineBytes);
   if (Status s = EndMerge(job.get(), source); !s.ok()) return s;

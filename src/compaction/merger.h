@@ -24,6 +24,7 @@
 
 #include "base/check.h"
 #include "compaction/crew.h"
+#include "compaction/full_merger.h"
 #include "compaction/overwrites.h"
 #include "compaction/picker.h"
 #include "compaction/space_accounts.h"
@@ -52,6 +53,7 @@ class Merger {
     SpaceAccounts* accounts;
     TableIndexes* indexes;
     const Overwrites* overwrites;
+    FullMerger* full_merger;
     const level::MemoryBudget* budget;
     const engine::WriteErrors* errors;
     engine::BackgroundLimit* limit;
@@ -66,7 +68,7 @@ class Merger {
   struct Merged {
     uint64_t tables = 1;
     uint64_t entries = 0;
-    bool is_load = false;  // a load became L1 as it is
+    bool is_in_order = false;  // a load became L1 as it is, or a full merge has written it
   };
   /// What a merge of copies is about. Pointers may be null, and must outlive it.
   struct Copies {
@@ -103,6 +105,13 @@ class Merger {
   /// Aborted, when it was stopped; all others end writes.
   Result<Merged> Merge(const Plan& plan);
 
+  /// As FullMerger::IsDue.
+  bool MayMergeFully(const level::ReadState& state);
+  /// As FullMerger::WaitsForFlush.
+  bool WaitsForFlush(const level::ReadState& state, bool is_due) {
+    return store_.full_merger->WaitsForFlush(state, is_due);
+  }
+
   /// Marks the entries of a list obsolete that was copied, and forgets the list. False when there
   /// is none. Errors end writes.
   Result<bool> DropOriginals();
@@ -135,6 +144,7 @@ class Merger {
   struct Member;
 
   Result<Merged> MergeOldest(const Plan& plan);
+  Result<Merged> MergeFully(const Plan& plan);
   Status EndMerge(merge::MergeJob* job, const std::shared_ptr<level::PmemTable>& source);
   // list_merges.cc
   Result<level::NextState> Seal(const level::VersionSet::Locked& versions, uint32_t level);

@@ -195,6 +195,12 @@ Plan PickMerge(const StoreFacts& facts, const CompactionOptions& options) {
   plan.from = 0;
   plan.to = 1;
   plan.method = *options.kind == MergeKind::kCopy ? MergeMethod::kCopyAndLink : MergeMethod::kLink;
+  if (facts.merges_fully && !is_open && plan.method == MergeMethod::kLink) {
+    plan.method = MergeMethod::kFull;
+    plan.is_bottom = true;
+    for (const TableFacts& table : l0) plan.inputs.push_back(table.id);
+    return plan;
+  }
   const bool alone = is_open || plan.method != MergeMethod::kLink;
   plan.inputs = alone ? std::vector{l0.back().id} : SideBySide(l0, facts.most_merges);
   // Open merges are always those of the oldest tables.
@@ -238,6 +244,7 @@ Plan Pick(const StoreFacts& facts, const CompactionOptions& options) {
     return MergeOfList(facts, *overgrown);
   }
   if (due && may && !l0.empty() && may_merge) {
+    if (facts.awaits_flush) return {};
     return PickMerge(facts, options);
   }
   BRAID_DCHECK(facts.phase || !facts.phase_is_over);
@@ -280,6 +287,7 @@ std::string Plan::ToString() const {
   for (const uint64_t id : inputs) text += " " + std::to_string(id);
   text += " of L" + std::to_string(from) + " into L" + std::to_string(to);
   if (method == MergeMethod::kCopyAndLink) text += " by copies";
+  if (method == MergeMethod::kFull) text += " as a whole";
   return is_bottom ? text + ", the bottom" : text;
 }
 

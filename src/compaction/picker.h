@@ -43,6 +43,7 @@ BackgroundWork WorkOf(Action action) noexcept;
 enum class MergeMethod : uint8_t {
   kLink,         ///< entries stay where they are, and are linked
   kCopyAndLink,  ///< copies of them are linked, close together
+  kFull,         ///< with all of the list below into a new list
 };
 
 struct Plan {
@@ -121,6 +122,8 @@ struct StoreFacts {
   bool has_tier = false;        // that entries may go to
   bool tier_presses = false;    // a step of its filling comes before merges
   bool tier_writes = false;     // a run is being written to it: to fill it is to wait for that
+  bool merges_fully = false;    // all of L0 and L1 into a new L1, rather than by links
+  bool awaits_flush = false;    // for which the table that is being flushed is waited for
   bool l0_waits = false;        // its oldest table is likely to be overwritten, and is let wait
   bool is_granted = false;      // concurrent reader processes keep tables as they are
   bool drain = false;           // somebody waits for all work to be done

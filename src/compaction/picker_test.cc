@@ -119,6 +119,10 @@ class Facts {
       facts.has_tier = facts.tier_presses = true;
     } else if (name == "writes") {
       facts.has_tier = facts.tier_writes = true;
+    } else if (name == "fully") {
+      facts.merges_fully = true;
+    } else if (name == "flush-comes") {
+      facts.awaits_flush = true;
     } else if (name == "waits") {
       facts.l0_waits = true;
     } else if (name == "finish-all") {
@@ -255,6 +259,20 @@ TEST(PickerTest, TheOldestTablesThatLieApartAreMergedSideBySide) {
       {"l0=4 ranges=am,nz", "merge 11 of L0 into L1, the bottom"},
       {"l0=4 threads=2 ranges=am,nz merge=copy", "merge 11 of L0 into L1 by copies, the bottom"},
       {"l0=4 threads=2 ranges=am,nz open=table", "merge 11 of L0 into L1, the bottom"},
+  };
+  ExpectPlans(Pick, rows);
+}
+
+TEST(PickerTest, AllOfL0IsMergedAtOnceWhereThatIsLessWork) {
+  const Row rows[] = {
+      {"l0=4 fully", "merge 14 13 12 11 of L0 into L1 as a whole, the bottom"},
+      {"l0=4 fully threads=2 ranges=am,nz",
+       "merge 14 13 12 11 of L0 into L1 as a whole, the bottom"},
+      {"l0=4 fully flush-comes", "nothing"},
+      {"l0=4 fully flush-comes awaited=4", "nothing"},
+      {"l0=4 fully waits tried=index", "remake-index"},
+      {"l0=4 fully open=table", "merge 11 of L0 into L1, the bottom"},
+      {"l0=4 fully merge=copy", "merge 11 of L0 into L1 by copies, the bottom"},
   };
   ExpectPlans(Pick, rows);
 }

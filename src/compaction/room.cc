@@ -104,6 +104,8 @@ std::optional<std::vector<uint64_t>> EntriesIn(const pool::PmemPool& pool,
     BRAID_DCHECK(uses[chunk].kind != Kind::kFixed);  // invariant 1
     BRAID_DCHECK(uses[chunk].end > chunk);
     if (uses[chunk].kind == Kind::kFree) continue;
+    // Entries that a merge has left behind have no marks.
+    if (uses[chunk].bytes == 0) continue;
     if (pool.StateOf(chunk).kind() == ChunkKind::kExtentHead) {
       const format::ExtentHeader* extent = pool.ExtentAt(pool.ChunkOffset(chunk));
       const EntryHeader* owner = extent == nullptr ? nullptr : pool.EntryAt(extent->owner);

@@ -114,6 +114,46 @@ void SpaceAccounts::Moved(const index::Replacement* moved, size_t count) {
   });
 }
 
+void SpaceAccounts::LeftBehind(const std::vector<index::Replacement>& read) {
+  if (cache::LookupCache* const cache = store_.lookup_cache; cache != nullptr) {
+    std::array<uint64_t, kRound> hashes{};
+    const auto ask = [&](size_t i) {
+      if (i < read.size() && read[i].to != 0) base::PrefetchRange(pool_.At(read[i].to), 64);
+    };
+    const auto hash = [&](size_t i) {
+      // What is hidden has the key of the one before.
+      const uint64_t to = read[i].to;
+      hashes[i % kRound] =
+          to == 0 ? hashes[(i + kRound - 1) % kRound] : base::Hash64(pool_.KeyAt(to));
+      cache->Prefetch(hashes[i % kRound]);
+    };
+    constexpr size_t kBuckets = kRound / 2;
+    for (size_t i = 0; i < std::min(kRound, read.size()); ++i) ask(i);
+    for (size_t i = 0; i < read.size() + kBuckets; ++i) {
+      ask(i + kRound);
+      if (i < read.size()) hash(i);
+      if (i < kBuckets) continue;
+      const index::Replacement& gone = read[i - kBuckets];
+      const uint64_t its_hash = hashes[(i - kBuckets) % kRound];
+      gone.to == 0 ? cache->Forget(its_hash, gone.from)
+                   : cache->Replace(its_hash, gone.from, gone.to);
+    }
+  }
+  BRAID_DCHECK(read.empty() || read.front().to != 0);  // what hides the others comes first
+  format::LeftBehind left_behind;
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    left_behind = versions.record().left_behind;
+  }
+  for (uint64_t chunk = 0; chunk < pool_.chunks(); ++chunk) {
+    const format::ChunkKind kind = pool_.StateOf(chunk).kind();
+    if (kind != format::ChunkKind::kCopied && kind != format::ChunkKind::kCollected) continue;
+    const Result<log::LogChunk> header = log::ReadLogChunk(pool_, chunk);
+    if (header.ok() && left_behind.Has(kind, header->table_id)) store_.usage->Set(chunk, 0);
+  }
+  RetireEmptyChunks();
+}
+
 /// `entry`, at `offset`, is obsolete. If it is the original of a copy, the copy takes its place.
 void SpaceAccounts::TakeFromLookupCache(const format::EntryHeader& entry, uint64_t hash,
                                         uint64_t offset) {

@@ -219,7 +219,11 @@ void TableIndexes::TakeOver(level::PmemTable* l1, const level::PmemTable& source
   const auto tree = std::const_pointer_cast<index::EntryIndex>(source.tree());
   if (tree == nullptr) return;
   BRAID_DCHECK(source.is_plain() && tree->size() == source.entries());  // one version a key
-  ReplaceL1(l1, std::make_unique<cache::DramIndex>(store_.pool, tree));
+  Replace(l1, tree);
+}
+
+void TableIndexes::Replace(level::PmemTable* l1, std::shared_ptr<index::EntryIndex> tree) {
+  ReplaceL1(l1, std::make_unique<cache::DramIndex>(store_.pool, std::move(tree)));
 }
 
 /// L1 shows it if it is complete. One that was to come next is given up.

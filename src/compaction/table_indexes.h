@@ -64,6 +64,9 @@ class TableIndexes {
   /// that has one.
   void TakeOver(level::PmemTable* l1, const level::PmemTable& source);
 
+  /// L1 becomes this list, of which `tree` has each key, with one version, a put.
+  void Replace(level::PmemTable* l1, std::shared_ptr<index::EntryIndex> tree);
+
   /// What is kept over L1, or null; steps replace it.
   index::EntryIndex* tree() const noexcept;
   /// The same, for walks along L1: the second-chance cache does not have all.

@@ -88,6 +88,8 @@ inline constexpr uint64_t kIncompatTier = 1ull << 5;
 /// Incompat: levels may have several lists, and entries may refer to the values of others: the
 /// table flags from kTableOfRun on, the entry flag kValueElsewhere and the state kStateCarrier.
 inline constexpr uint64_t kIncompatRuns = 1ull << 6;
+/// Incompat: the manifest may say of chunks that they hold nothing of the store (LeftBehind).
+inline constexpr uint64_t kIncompatLeftBehind = 1ull << 7;
 /// Compat: a DeviceRecord lies behind each copy of the pool header.
 inline constexpr uint64_t kCompatDeviceRecord = 1;
 /// Compat: pages of free chunks may have been given back to the file system; room for them is asked
@@ -95,7 +97,7 @@ inline constexpr uint64_t kCompatDeviceRecord = 1;
 inline constexpr uint64_t kCompatHoles = 2;
 inline constexpr uint64_t kKnownIncompat = kIncompatRegions | kIncompatCopies |
                                            kIncompatPointerMerges | kIncompatLeaves |
-                                           kIncompatTier | kIncompatRuns;
+                                           kIncompatTier | kIncompatRuns | kIncompatLeftBehind;
 inline constexpr uint64_t kKnownRoCompat = 0;
 
 struct SegmentHeader {

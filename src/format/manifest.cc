@@ -31,6 +31,25 @@ void CopyCounters(const From& from, To* to) noexcept {
   to->merged_table_id = from.merged_table_id;
 }
 
+/// A word for each place of a merge.
+void CopyFloor(const LeftBehind& from, MergeRecord* merges) noexcept {
+  static_assert(kMaxMerges * sizeof merges->floor == sizeof from);
+  merges[0].floor = static_cast<uint32_t>(from.table_id);
+  merges[1].floor = static_cast<uint32_t>(from.table_id >> 32);
+  merges[2].floor = static_cast<uint32_t>(from.collected_id);
+  merges[3].floor = static_cast<uint32_t>(from.collected_id >> 32);
+}
+
+/// The places of the merges have none of it.
+LeftBehind TakeFloor(std::array<MergeRecord, kMaxMerges>* merges) noexcept {
+  const auto id = [&](size_t low) {
+    return (*merges)[low].floor | uint64_t{(*merges)[low + 1].floor} << 32;
+  };
+  const LeftBehind left_behind{id(0), id(2)};
+  for (MergeRecord& merge : *merges) merge.floor = 0;
+  return left_behind;
+}
+
 bool Decode1(const char* bytes, int copy, ManifestState* state) {
   auto record = std::make_unique<Manifest1Record>();
   std::memcpy(record.get(), bytes, sizeof *record);
@@ -155,6 +174,7 @@ bool DecodeManifest(const char* bytes, int copy, uint64_t chunk_bytes, Extension
   state->level_count = record->level_count;
   state->extension = record->extension;
   std::copy(std::begin(record->merges), std::end(record->merges), state->merges.begin());
+  state->left_behind = TakeFloor(&state->merges);
   return true;
 }
 
@@ -170,6 +190,7 @@ uint64_t EncodeManifest(const ManifestState& state, int copy, ManifestRecord* re
           ? 0
           : TablesCheck(&state.tables[inside], state.tables.size() - inside, copy);
   std::copy(state.merges.begin(), state.merges.end(), record->merges);
+  CopyFloor(state.left_behind, record->merges);
   std::copy_n(state.tables.begin(), inside, record->tables);
   record->check = ManifestCheck(*record, kManifestOffset[copy]);
   return ManifestBytes(*record);

@@ -61,7 +61,7 @@ struct MergeRecord {
   uint64_t source_id;  // of the table that is merged
   uint64_t target_id;  // of the list that it is merged into
   uint32_t flags;
-  uint32_t reserved;
+  uint32_t floor;           // no part of the merge: see ManifestState, left_behind
   uint64_t redo_chunks[2];  // the place's own, kept when a merge has ended; 0: it has none yet
 };
 static_assert(sizeof(MergeRecord) == 48);
@@ -139,6 +139,18 @@ constexpr uint64_t HeadOffset(uint32_t head, uint64_t extension_offset, uint64_t
   return extension_offset + chunk_bytes / 2 + (head - kTableHeads) * sizeof(TableHead) * strands;
 }
 
+/// Chunks that hold nothing of the store any more, whatever the marks of their entries say: a merge
+/// has written all that was needed of them elsewhere. With kIncompatLeftBehind.
+struct LeftBehind {
+  uint64_t table_id = 0;      // copied chunks of tables up to this id
+  uint64_t collected_id = 0;  // collected chunks up to this id
+
+  bool Has(ChunkKind kind, uint64_t id) const noexcept {
+    return (kind == ChunkKind::kCopied && id <= table_id) ||
+           (kind == ChunkKind::kCollected && id <= collected_id);
+  }
+};
+
 /// What a manifest says.
 struct ManifestState {
   uint64_t commit_count = 0;
@@ -150,6 +162,7 @@ struct ManifestState {
   uint64_t merged_table_id = 0;
   uint32_t level_count = 2;
   uint64_t extension = 0;
+  LeftBehind left_behind;  // in a copy: a word in each of its merge records
   std::array<MergeRecord, kMaxMerges> merges{};
   std::vector<TableRecord> tables;  // newest first, level by level
 

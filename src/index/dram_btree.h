@@ -93,6 +93,32 @@ class alignas(64) DramBTree {
     }
   }
 
+  /// Puts `key`, which is above all keys of the tree, behind them; nobody else changes the tree.
+  /// Cost: no search; a split for each full leaf.
+  void Append(std::string_view key, uint64_t ref) {
+    for (;;) {
+      Leaf* const leaf = const_cast<Leaf*>(LastLeaf());
+      const NodeState state = AwaitState(leaf);
+      if (state.full()) {
+        MakeRoom(key);
+        continue;
+      }
+      NodeLock lock(leaf, state);
+      if (!lock.held()) continue;
+      const uint32_t count = state.count();
+      // Relaxed: the lock is held.
+      const auto last = [&](const auto& slots) {
+        return slots[count - 1].load(std::memory_order_relaxed);
+      };
+      BRAID_DCHECK(count == 0 || key_of_(last(leaf->refs)) < key);
+      const bool tied = count > 0 && last(leaf->heads) == base::WordAt(key, state.prefix_length());
+      const LeafPosition end{.index = count, .equal = false, .tied = tied};
+      lock.Publish(InsertIntoLeaf(leaf, state, end, key, ref, key_of_));
+      AddToSize(1);
+      return;
+    }
+  }
+
   /// The ref of `key`, or 0.
   uint64_t Find(std::string_view key) const {
     for (;;) {

@@ -75,6 +75,35 @@ TEST(DramBTreeTest, OrderedLoadsFillTheirLeaves) {
   }
 }
 
+// A tree of keys that were appended is the one that inserts in their order make.
+TEST(DramBTreeTest, AppendedKeysMakeTheSameTree) {
+  for (const Kind& kind : kKinds) {
+    Random random(7);
+    std::map<std::string, Entry> entries;
+    for (int i = 0; i < 3'000; ++i) {
+      const std::string key = kind.make(random);
+      entries[key] = {key, static_cast<uint64_t>(i)};
+    }
+    DramBTree<EntryKey> appended;
+    DramBTree<EntryKey> inserted;
+    std::vector<uint64_t> expected;
+    for (const auto& [key, entry] : entries) {
+      const uint64_t ref = reinterpret_cast<uint64_t>(&entry);
+      expected.push_back(ref);
+      appended.Append(key, ref);
+      inserted.Upsert(key, [ref](uint64_t) { return ref; });
+    }
+    EXPECT_EQ(appended.size(), expected.size()) << kind.name;
+    EXPECT_EQ(appended.memory_bytes(), inserted.memory_bytes()) << kind.name;
+    std::vector<uint64_t> found(expected.size() + 1);
+    found.resize(appended.ScanFromStart(found.data(), found.size()));
+    EXPECT_EQ(found, expected) << kind.name;
+    for (const auto& [key, entry] : entries) {
+      ASSERT_EQ(appended.Find(key), reinterpret_cast<uint64_t>(&entry)) << kind.name;
+    }
+  }
+}
+
 // A caller with no readers: what has given way is used again at once.
 void Reclaim(DramBTree<EntryKey>* tree) { tree->Reuse(tree->TakeRetired()); }
 

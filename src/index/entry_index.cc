@@ -26,6 +26,13 @@ class MapIndex final : public EntryIndex {
   ~MapIndex() override { users_->Remove(this); }
 
   uint64_t Upsert(std::string_view key, Commit commit) override { return map_.Upsert(key, commit); }
+  void Append(std::string_view key, uint64_t offset) override {
+    if constexpr (requires { map_.Append(key, offset); }) {
+      map_.Append(key, offset);
+    } else {
+      map_.Upsert(key, [offset](uint64_t) { return offset; });
+    }
+  }
   size_t ReplaceRun(std::string_view key, const Replacement* run, size_t n) override {
     if (n == 0) return 0;
     if constexpr (requires { map_.ReplaceRun(key, run, n); }) {

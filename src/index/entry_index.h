@@ -42,6 +42,9 @@ class EntryIndex : public base::MemoryUser {
   /// store, or 0 to leave all as it is, and must not call back into the index. Returns old. Throws
   /// std::bad_alloc before commit is called, and changes nothing then.
   virtual uint64_t Upsert(std::string_view key, Commit commit) = 0;
+  /// Adds `key`, which is above all others, while no other thread changes the index. Throws
+  /// std::bad_alloc, and changes nothing then.
+  virtual void Append(std::string_view key, uint64_t offset) = 0;
   /// Puts the `to` of `run` in the place of their `from`, which come in this order from `key` on,
   /// perhaps with others in between, as far as they do within one leaf. Returns how many; 0 when
   /// `key` has another offset.

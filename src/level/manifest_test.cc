@@ -71,6 +71,31 @@ TEST_F(ManifestTest, ACommitSurvivesTheLossOfEitherCopy) {
   }
 }
 
+TEST_F(ManifestTest, WhatIsLeftBehindIsSaidBesideTheMerges) {
+  constexpr format::LeftBehind kWhole{0x1234567890ABCull, 0xFEDCBA987654ull};
+  {
+    Manifest before(pool_.get());
+    ASSERT_TRUE(before.Load().ok());
+    EXPECT_EQ(before.record().left_behind.table_id, 0u);
+    EXPECT_EQ(before.record().left_behind.collected_id, 0u);
+    before.record().left_behind = kWhole;
+    ASSERT_TRUE(before.BeginMerge(10, Manifest::kL1Id).ok());
+    ASSERT_TRUE(before.Commit().ok());
+    before.EndMerge(10);
+    ASSERT_TRUE(before.Commit().ok());
+  }
+  Manifest after(pool_.get());
+  ASSERT_TRUE(after.Load().ok());
+  EXPECT_EQ(after.record().left_behind.table_id, kWhole.table_id);
+  EXPECT_EQ(after.record().left_behind.collected_id, kWhole.collected_id);
+  for (const format::MergeRecord& merge : after.record().merges) EXPECT_EQ(merge.floor, 0u);
+  using format::ChunkKind;
+  const format::LeftBehind small{5, 7};
+  EXPECT_TRUE(small.Has(ChunkKind::kCopied, 5) && small.Has(ChunkKind::kCollected, 7));
+  EXPECT_FALSE(small.Has(ChunkKind::kCopied, 6) || small.Has(ChunkKind::kCollected, 8));
+  EXPECT_FALSE(small.Has(ChunkKind::kLog, 1) || small.Has(ChunkKind::kWriteAhead, 1));
+}
+
 TEST_F(ManifestTest, ItHasRoomForMoreTablesThanItsPages) {
   Manifest manifest(pool_.get());
   ASSERT_TRUE(manifest.Load().ok());

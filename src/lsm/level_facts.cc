@@ -44,6 +44,13 @@ bool MayMergeSideBySide(const LsmStore& store, const level::VersionSet::ConstLoc
   return versions.state().version->bottom().entries() != 0 || !level::ListOf(l0.back())->is_plain();
 }
 
+void TellOfMerges(LsmStore* store, compaction::StoreFacts* facts) {
+  const std::shared_ptr<const level::ReadState> state = store->versions.Lock().Keep();
+  facts->l0_waits = store->overwrites.IsWorthWaiting(*state);
+  facts->merges_fully = store->merger.MayMergeFully(*state);
+  facts->awaits_flush = store->merger.WaitsForFlush(*state, facts->merges_fully);
+}
+
 void TellOfTables(const LsmStore& store, const level::VersionSet::ConstLocked& versions,
                   std::optional<uint64_t> awaited, bool with_ranges,
                   compaction::StoreFacts* facts) {

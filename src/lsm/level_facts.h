@@ -22,6 +22,9 @@ uint64_t TablesBehind(const LsmStore& store, const level::ReadState& state);
 bool MayMergeSideBySide(const LsmStore& store, const level::VersionSet::ConstLocked& versions,
                         size_t most);
 
+/// How the tables of L0 are merged, and whether they are let wait.
+void TellOfMerges(LsmStore* store, compaction::StoreFacts* facts);
+
 /// The tables of all levels. Somebody waits for those with ids up to `awaited`. `with_ranges`: of
 /// keys, where a table of L0 is worth a thread of its own.
 void TellOfTables(const LsmStore& store, const level::VersionSet::ConstLocked& versions,

@@ -99,6 +99,7 @@ struct LsmStore {
   compaction::LookupFiller lookup_filler;
   compaction::SpaceAccounts accounts;
   flush::Flusher flusher;
+  compaction::FullMerger full_merger;
   compaction::Merger merger;
   compaction::Reclusterer reclusterer;
   compaction::KeptDropper dropper;

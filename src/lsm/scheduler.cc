@@ -166,8 +166,8 @@ Result<compaction::Merger::Merged> Scheduler::MergeTables(const compaction::Plan
     store_.tier_filler.ForgetStuck();
   }
   counters_.Add(Counter::kMerges, merged->tables);
-  // A load is in order: it gives no reason to recluster L1.
-  if (!merged->is_load) counters_.Add(Counter::kMergedEntries, merged->entries);
+  // What is in order gives no reason to recluster L1.
+  if (!merged->is_in_order) counters_.Add(Counter::kMergedEntries, merged->entries);
   store_.indexes.Fit();
   UpdatePressure();
   return merged;
@@ -265,7 +265,7 @@ compaction::StoreFacts Scheduler::FactsOfNow() {
   facts.tier_writes = store_.tier_filler.IsWriting();
   facts.l0_found = l0_found_;
   facts.drain = requests_.AnyWaits();
-  facts.l0_waits = store_.overwrites.IsWorthWaiting(*store_.versions.Lock().Keep());
+  TellOfMerges(&store_, &facts);
   const auto versions = store_.versions.Lock();
   const bool side_by_side = MayMergeSideBySide(store_, versions, MostMerges());
   facts.most_merges = side_by_side ? MergesNow() : 1;

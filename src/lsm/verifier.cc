@@ -81,6 +81,13 @@ void Verifier::CheckChunk(uint64_t chunk) {
   const uint64_t limit =
       kind == ChunkKind::kCollected ? manifest_.collected_table_id : manifest_.flushed_table_id;
   if (header->table_id > limit) return;  // a log: its entries are not in a table yet
+  if (manifest_.left_behind.Has(kind, header->table_id)) {  // it is about to be freed
+    if (!store_.usage->IsKnown(chunk) || store_.usage->Live(chunk) != 0) {
+      AddProblem(pool_.ChunkOffset(chunk), "chunk",
+                 "a merge has left it behind, but it is counted");
+    }
+    return;
+  }
   uint64_t live = 0;
   log::ForEachEntry(pool_, chunk, [&](uint64_t, const format::EntryHeader& entry) {
     totals_.max_sequence = std::max(totals_.max_sequence, entry.sequence());

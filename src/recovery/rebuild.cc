@@ -61,8 +61,10 @@ void CollectLog(const pool::PmemPool& pool, std::vector<log::LogChunk>* chunks,
   }
 }
 
-/// False for copies that were not committed, and for a log whose table has copies.
+/// False for copies that were not committed, for a log whose table has copies, and for what was
+/// left behind.
 bool BelongsToStore(ChunkKind kind, uint64_t table_id, const format::ManifestState& record) {
+  if (record.left_behind.Has(kind, table_id)) return false;
   switch (kind) {
     case ChunkKind::kCollected:
       return table_id <= record.collected_table_id;

@@ -225,6 +225,8 @@ Status RecoveryJob::ClassifyChunks() {
         log_chunks_.push_back(chunk);
         state_.write_ahead = true;
       }
+    } else if (manifest.left_behind.Has(kind, header->table_id)) {
+      pool_->FreeChunk(chunk);
     } else if (in_table) {
       usage_->Set(chunk, pool::ChunkUsage::kUnknown);
     } else if (kind == ChunkKind::kLog) {

@@ -155,6 +155,7 @@ bool ChunkMap::BeganLaterLife(const EntryChunk& found, uint64_t word) {
 bool ChunkMap::IsLeftOut(const EntryChunk& chunk, ChunkKind kind) const noexcept {
   if (!pool_.has_manifest()) return false;
   const uint64_t id = chunk.header.table_id;
+  if (pool_.manifest().left_behind.Has(kind, id)) return true;
   switch (kind) {
     case ChunkKind::kWriteAhead:
       return id <= pool_.manifest().flushed_table_id;

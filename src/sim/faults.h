@@ -163,6 +163,12 @@ enum class Mutant : int {
   kObsoleteThoughNeeded,       ///< obsolete table: not all of its keys are in newer ones
   kObsoleteListNotWritten,     ///< obsolete table: what lies at its head is not the empty list
   kObsoleteTableNotMarked,     ///< obsolete table: its entries stay live
+  kFullMergeForViews,          ///< full merge: though a view needs an older version
+  kFullMergeBesideLoad,        ///< full merge: while a load writes to chunks of any id
+  kLeftBehindNotSaid,          ///< full merge: the manifest does not tell of what is left behind
+  kLeftBehindTooMuch,          ///< full merge: it tells so of the new list, too
+  kLeftBehindKept,             ///< recovery: chunks that were left behind stay
+  kLeftBehindNotForgotten,     ///< full merge: the lookup cache goes on to name what is left behind
   kBorderLow,                  ///< merge: a border is in the bottom layer alone
   kBorderDroppedEarly,         ///< merge: while another one is open whose records name the border
   kOldBorderKept,              ///< merge: a border that was left behind stays beside a new one

@@ -153,6 +153,22 @@ void AddSpace(std::vector<Workload>* workloads) {
   all.back().memtable_bytes = 64u << 10;
   all.back().operations = 180;
   all.back().point_one_in = 4;
+  // Tables of about as many entries as L1, merged with all of it.
+  all.push_back({"FullMerge",
+                 {{kPut, 120},
+                  {kFlush, 4},
+                  {kDelete, 1},
+                  {kTakeSnapshot, 1},
+                  {kDropSnapshot, 2},
+                  {kRead, 2},
+                  {kReopen, 1},
+                  {kCrash, 1}}});
+  all.back().keys = 40;
+  all.back().max_value = 40;
+  all.back().memtable_bytes = 16u << 10;
+  all.back().operations = 160;
+  all.back().prefill = 60;
+  all.back().point_one_in = 4;
   all.push_back({"Growth", {{kPut, 10}, {kBatch, 2}, {kDelete, 1}}});
   all.back().keys = 200;
   all.back().max_value = 600;

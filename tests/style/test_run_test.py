@@ -16,7 +16,7 @@ import unittest.mock
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from testing import choice, gtest_programs, mutant_share, processes  # noqa: E402
+from testing import budget, choice, gtest_programs, mutant_share, plan, processes  # noqa: E402
 
 # Stands in for a GoogleTest program: each test does what its name says.
 PROGRAM = """
@@ -219,6 +219,15 @@ class ChoiceTest(unittest.TestCase):
         self.assertNotIn("kEntryHeader", found, "a site of another file")
         self.assertNotIn("kNone", found)
 
+    def test_a_smaller_share_is_a_part_of_the_usual_one(self):
+        names = [f"A.{number}" for number in range(100)]
+        for seed in range(16):
+            usual = choice.Choice(seed).share(names, plan.ONE_CRASH_TEST_IN)
+            for pieces in budget.PIECES:
+                smaller = choice.Choice(seed).share(names, plan.ONE_CRASH_TEST_IN * pieces)
+                self.assertLessEqual(set(smaller), set(usual))
+                self.assertAlmostEqual(len(smaller), len(usual) / pieces, delta=1)
+
     def test_a_spare_step_names_no_program(self):
         listed = ("kFound\tlog\tflush\t\n"
                   "kByOthers\tlog\torder\tbraid_limits_tests A.*\n"
@@ -229,6 +238,60 @@ class ChoiceTest(unittest.TestCase):
         for share in shares:
             self.assertEqual(share.programs(), ["braid_crash_tests", "braid_limits_tests"])
         self.assertIn("kSpare", {name for share in shares for name in share.names})
+
+
+class BudgetTest(unittest.TestCase):
+    """A run that takes `slowness` times as long as planned."""
+
+    def pieces_and_end(self, slowness, compiled=False, **settings):
+        """Of each step, and when the run ends."""
+        limit = budget.Budget(**settings)
+        elapsed, pieces = 0, {}
+        for step, seconds in budget.PLANNED.items():
+            if step in ("tsan-concurrency", "asan-model") and not limit.has_time_for(step, elapsed):
+                continue
+            elapsed += 0 if compiled else seconds.build * slowness
+            pieces[step] = limit.pieces_of_share(step, elapsed) if elapsed else 1
+            elapsed += (seconds.always + seconds.share / pieces[step]) * slowness
+        return pieces, elapsed / 60
+
+    def test_the_plan_is_that_of_the_first_lane(self):
+        self.assertEqual(tuple(budget.PLANNED), plan.FIRST_LANE)
+
+    def test_who_is_in_time_takes_the_usual_share(self):
+        for slowness in (0.5, 1.0, 1.2):
+            pieces, end = self.pieces_and_end(slowness)
+            self.assertEqual(set(pieces.values()), {1}, slowness)
+            self.assertLess(end, budget.MINUTES)
+
+    def test_who_is_late_takes_less(self):
+        pieces, end = self.pieces_and_end(1.5)
+        self.assertIn(2, pieces.values())
+        self.assertLess(end, budget.MINUTES + 2)
+        pieces, end = self.pieces_and_end(2.0)
+        self.assertEqual({name: pieces[name] for name in ("release", "crash", "asan-model")},
+                         {"release": 4, "crash": 4, "asan-model": 4})
+        self.assertLess(end, 1.3 * budget.MINUTES)
+
+    def test_who_is_far_behind_leaves_sanitizers_to_others(self):
+        for slowness in (3.5, 4.0):
+            pieces, end = self.pieces_and_end(slowness)
+            self.assertNotIn("asan-model", pieces)
+            self.assertLess(end, 2.1 * budget.MINUTES)
+
+    def test_what_had_been_compiled_leaves_time(self):
+        pieces, _ = self.pieces_and_end(2.0, compiled=True)
+        self.assertEqual(set(pieces.values()), {1})
+
+    def test_a_full_run_leaves_nothing_out(self):
+        pieces, _ = self.pieces_and_end(10.0, full=True)
+        self.assertEqual(pieces, dict.fromkeys(budget.PLANNED, 1))
+
+    def test_the_limit_can_be_set(self):
+        with unittest.mock.patch.dict("os.environ", BRAID_TEST_MINUTES="120"):
+            self.assertEqual(set(self.pieces_and_end(2.0)[0].values()), {1})
+        with unittest.mock.patch.dict("os.environ", BRAID_TEST_MINUTES="soon"):
+            self.assertRaises(SystemExit, budget.Budget)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,215 @@
+// Purpose: when tables are merged fully, and the commit of that.
+// Thread safety, invariants, persistence: see full_merger.h.
+#include "compaction/full_merger.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/activity.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/no_throw.h"
+#include "compaction/merger.h"
+
+namespace braid::compaction {
+
+namespace {
+
+/// L1 has at most so many times the entries of the tables: to copy one takes a fifth of what it
+/// takes to link one.
+constexpr uint64_t kMostTimesL1 = 2;
+/// A small L1 is linked to in no time: it has so many batches.
+constexpr uint64_t kLeastBatches = 2;
+/// Where entries must stay where they are, in ids of tables: until the next try, at most.
+constexpr uint64_t kLongestRefusal = 64;
+/// Tables up to which one more is waited for.
+constexpr size_t kMostWaitFlush = 4;
+constexpr uint64_t kLongestWaitNanos = 1'000'000'000;
+/// Trees that are merged.
+constexpr size_t kMostFully = 16;
+/// DRAM for an entry that is read, and for one in the new tree, with room to spare.
+constexpr uint64_t kMemoryAnEntry = sizeof(index::Replacement) + 24;
+/// Lines that are written back for an entry, about; for a limit of the background's rate.
+constexpr uint64_t kBytesAPiece = 192 * 128;
+
+bool HasWholeTree(const level::PmemTable& list) {
+  const std::shared_ptr<const index::EntryIndex> tree = list.WholeTree();
+  return tree != nullptr && tree->knows_keys();
+}
+
+}  // namespace
+
+/// By what does not change while the store is open.
+bool FullMerger::MayEver() const {
+  const Options& options = *store_.options;
+  return *options.compaction.kind == MergeKind::kZipper &&
+         *options.compaction.persistence == MergePersistence::kRedoLog &&
+         options.log.kind == LogKind::kBySize && store_.tier == nullptr && pool_.strands() == 1 &&
+         pool_.regions() == 1 && store_.indexes->HasIndexOverL1();
+}
+
+bool FullMerger::IsDue(const level::ReadState& state, const merge::KeptVersions& kept) const {
+  const level::Level& l0 = state.version->l0();
+  if (!MayEver() || state.version->levels.size() != 2) return false;
+  if (l0.empty() || l0.size() >= kMostFully || l0.front()->id() == 0) return false;
+  const level::PmemTable& l1 = state.version->bottom();
+  if (l1.entries() < kLeastBatches * store_.options->compaction.batch_entries) return false;
+  if (!l1.is_counted() || !HasWholeTree(l1)) return false;
+  if (store_.versions->Lock().merged_table_id() < not_before_) return false;
+  uint64_t entries = 0;
+  uint64_t newest = l1.max_sequence();
+  for (const std::shared_ptr<level::Table>& table : l0) {
+    const List list = level::ListOf(table);
+    if (!list->is_plain() || list->is_load() || !HasWholeTree(*list)) return false;
+    entries += list->entries();
+    newest = std::max(newest, list->max_sequence());
+  }
+  if (l1.entries() > kMostTimesL1 * entries) return false;
+  // Invariant 3.
+  if (!kept.is_known() || kept.all() != 0) return false;
+  // Behind the tables: a view that is registered later sees the newest entries of them.
+  const index::LiveViews views = store_.views->Collect();
+  if (!views.empty() && views.front() < newest) return false;
+  return HasRoomFor(state, entries + l1.entries());
+}
+
+bool FullMerger::WaitsForFlush(const level::ReadState& state, bool is_due) {
+  const bool comes = store_.options->background_threads && !state.immutables.empty();
+  if (!is_due || !comes || state.version->l0().size() >= kMostWaitFlush) {
+    waits_from_ = 0;
+    return false;
+  }
+  const uint64_t now = NowNanos();
+  if (waits_from_ == 0) waits_from_ = now;
+  return now - waits_from_ < kLongestWaitNanos;
+}
+
+bool FullMerger::HasRoomFor(const level::ReadState& state, uint64_t entries) const {
+  if (store_.budget->ToCome(state) + entries * kMemoryAnEntry > store_.budget->Goal()) return false;
+  if (pool_.max_bytes() == 0) return true;
+  const uint64_t growth = pool_.max_bytes() - std::min(pool_.pool_bytes(), pool_.max_bytes());
+  const auto spare = static_cast<uint64_t>(std::max<int64_t>(pool_.spare_chunks(), 0));
+  // Twice: what others write meanwhile comes on top of it.
+  return spare * pool_.chunk_bytes() + growth > 2 * entries * BytesAnEntry(pool_, *state.version);
+}
+
+FullMerger::Inputs FullMerger::InputsOf(const level::ReadState& state,
+                                        const std::vector<uint64_t>& ids) const {
+  Inputs inputs;
+  const level::Level& l0 = state.version->l0();
+  BRAID_CHECK(ids.size() <= l0.size());
+  for (size_t i = l0.size() - ids.size(); i < l0.size(); ++i) {
+    inputs.lists.push_back(level::ListOf(l0[i]));
+    BRAID_CHECK(inputs.lists.back()->id() == ids[inputs.lists.size() - 1]);
+  }
+  inputs.lists.push_back(state.version->KeepBottom());
+  for (const List& list : inputs.lists) inputs.entries += list->entries();
+  BRAID_DCHECK(inputs.lists.size() > 1 && inputs.lists.back()->level() == 1);
+  return inputs;
+}
+
+/// False: there is no head for the list, or a merge is open, or a load is under way: its chunks may
+/// have a lower id than they need.
+Result<bool> FullMerger::TakeSlot(Slot* slot) {
+  const level::VersionSet::Locked versions = store_.versions->Lock();
+  const format::ManifestState& record = versions.record();
+  if (record.AnyMerge() || record.Originals() != nullptr) return false;
+  if (versions.loading_table_id() != 0) return false;
+  const Result<uint32_t> head = versions.TakeHead();
+  if (!head.ok()) return false;
+  *slot = {*head, versions.NewTableId()};
+  return true;
+}
+
+Result<FullMerger::Merged> FullMerger::GiveUp(const Status& status, const Slot& slot,
+                                              merge::FullMerge* merge) {
+  if (pool_.failed()) return pool_.FaultStatus();
+  BRAID_DCHECK(!status.ok() && slot.table_id != 0);
+  merge->GiveBack();
+  {
+    const level::VersionSet::Locked versions = store_.versions->Lock();
+    versions.manifest().ReturnHead(slot.head);
+    not_before_ = versions.merged_table_id() + 1 + refusal_;
+  }
+  // What is mixed with entries that must stay is met again and again.
+  const bool refused = status.code() == Status::Code::kNotSupported;
+  refusal_ = refused ? std::min(2 * refusal_ + 1, kLongestRefusal) : 0;
+  store_.reclaimer->CountRoom();  // that of the copies is a writer's again
+  if (store_.options->logger && status.IsCorruption()) {
+    store_.options->logger("a full merge was given up: " + status.ToString());
+  }
+  return Merged{};
+}
+
+Result<FullMerger::Merged> FullMerger::Run(const std::vector<uint64_t>& ids,
+                                           merge::KeptVersions* kept) {
+  const base::ActivityScope activity(base::Activity::kMerge);
+  const std::shared_ptr<const level::ReadState> state = store_.versions->Lock().Keep();
+  const Inputs inputs = InputsOf(*state, ids);
+  Slot slot;
+  const Result<bool> taken = TakeSlot(&slot);
+  if (!taken.ok() || !*taken) return taken.ok() ? Result<Merged>(Merged{}) : taken.status();
+  store_.indexes->ForgetCount();
+  merge::FullMerge merge(&pool_, store_.usage, slot.table_id);
+  std::vector<index::TreeSource> sources;
+  for (const List& list : inputs.lists) {
+    sources.push_back({list->WholeTree(), nullptr, list->entries()});
+  }
+  const auto pause = [this] {
+    store_.limit->Charge(kBytesAPiece);
+    store_.limit->Pause(*store_.stop);
+    return store_.stop->load();
+  };
+  Status s = base::CatchToStatus([&] {
+    return merge.Run(std::move(sources), inputs.entries, pool_.HeadOffset(slot.head), pause);
+  });
+  if (!s.ok()) return GiveUp(s, slot, &merge);
+  // On page-cache media the copies must be on the medium before the manifest names them.
+  if (s = pool_.media().Sync(media::Site::kMergeCopiesSync); !s.ok()) return s;
+  // Durable before the manifest says of chunks what older programs would not understand.
+  if (s = pool_.AnnounceIncompat(format::kIncompatLeftBehind); !s.ok()) return s;
+  if (s = Commit(inputs, slot, merge); !s.ok()) return s;
+  kept->StartAnew();
+  store_.accounts->LeftBehind(merge.read());
+  return Merged{ids.size(), merge.read().size()};
+}
+
+Status FullMerger::Commit(const Inputs& inputs, const Slot& slot, const merge::FullMerge& merge) {
+  BRAID_DCHECK(merge.entries() != 0 && merge.tree() != nullptr);
+  const uint64_t newest = inputs.lists.front()->id();
+  const List& l1 = inputs.lists.back();
+  format::TableRecord record{};
+  record.id = slot.table_id;
+  record.level = 1;
+  record.head = slot.head;
+  record.entries = merge.entries();
+  record.max_sequence = merge.max_sequence();
+  const auto list =
+      std::make_shared<level::PmemTable>(&pool_, record, store_.options->verify_checksums);
+  const level::VersionSet::Locked versions = store_.versions->Lock();
+  if (pool_.failed()) return pool_.FaultStatus();
+  BRAID_DCHECK(!versions.record().AnyMerge());
+  std::vector<level::Level> levels = versions.state().version->levels;
+  BRAID_DCHECK(levels.size() == 2 && levels[1].back() == l1);
+  levels[0].resize(levels[0].size() - (inputs.lists.size() - 1));
+  levels[1] = {list};
+  level::NextState next = versions.Next();
+  next.ReplaceLevels(std::move(levels));
+  versions.KeepHead(l1);
+  for (const List& input : inputs.lists) versions.manifest().RemoveTable(input->id());
+  versions.manifest().AddTable(record);
+  format::ManifestState& state = versions.record();
+  BRAID_DCHECK(state.merged_table_id < newest && state.collected_table_id < slot.table_id);
+  state.merged_table_id = newest;
+  state.collected_table_id = slot.table_id;
+  state.left_behind = {newest, slot.table_id - 1};
+  state.next_table_id = versions.next_table_id();
+  if (Status s = versions.manifest().Commit(); !s.ok()) return s;
+  store_.versions->NoteMergeOf(newest);
+  store_.indexes->Replace(list.get(), merge.tree());
+  store_.lookup_filler->StartOver(versions);
+  versions.Show(std::move(next));
+  return Status::OK();
+}
+
+}  // namespace braid::compaction
