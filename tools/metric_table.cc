@@ -101,6 +101,8 @@ const std::vector<Metric>& MetricTable() {
       {"merged_entries", "braid_merge_entries_total", "", true, 1, "Entries of these tables"},
       {"overwritten_tables", "braid_overwritten_tables_total", "", true, 1,
        "Merged tables that newer ones had overwritten entirely"},
+      {"full_merges", "braid_full_merges_total", "", true, 1,
+       "Merges of all of L0 with all of L1 into a new L1"},
       {"merge_micros", "braid_merge_seconds_total", "", true, kMicro, "Time these merges took"},
       {"collected_chunks", "braid_collected_chunks_total", "", true, 1,
        "Chunks freed by garbage collection"},

@@ -52,6 +52,7 @@ const std::vector<Group>& Groups() {
         "merges",
         "merged_entries",
         "overwritten_tables",
+        "full_merges",
         "collected_chunks",
         "reclustered_entries",
         "given_back_bytes",

@@ -125,6 +125,7 @@ struct Statistics {
   uint64_t merges = 0;        ///< L0 tables merged into L1
   uint64_t merged_entries = 0;
   uint64_t overwritten_tables = 0;   ///< merged tables that newer ones had overwritten
+  uint64_t full_merges = 0;          ///< merges of all of L0 with all of L1 into a new L1
   uint64_t merge_micros = 0;         ///< time these merges took
   uint64_t collected_chunks = 0;     ///< chunks freed by garbage collection
   uint64_t reclustered_entries = 0;  ///< entries copied next to their neighbours by key

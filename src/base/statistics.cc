@@ -118,6 +118,7 @@ std::vector<StatisticsField> ListFields(const Statistics& s) {
       {"merges", s.merges, true},
       {"merged_entries", s.merged_entries, true},
       {"overwritten_tables", s.overwritten_tables, true},
+      {"full_merges", s.full_merges, true},
       {"merge_micros", s.merge_micros, true},
       {"collected_chunks", s.collected_chunks, true},
       {"reclustered_entries", s.reclustered_entries, true},

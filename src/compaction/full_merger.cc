@@ -146,15 +146,15 @@ Result<FullMerger::Merged> FullMerger::Run(const std::vector<uint64_t>& ids,
   const base::ActivityScope activity(base::Activity::kMerge);
   const std::shared_ptr<const level::ReadState> state = store_.versions->Lock().Keep();
   const Inputs inputs = InputsOf(*state, ids);
+  std::vector<index::TreeSource> sources;
+  for (const List& list : inputs.lists) {
+    sources.push_back({list->WholeTree(), nullptr, list->entries()});
+  }
   Slot slot;
   const Result<bool> taken = TakeSlot(&slot);
   if (!taken.ok() || !*taken) return taken.ok() ? Result<Merged>(Merged{}) : taken.status();
   store_.indexes->ForgetCount();
   merge::FullMerge merge(&pool_, store_.usage, slot.table_id);
-  std::vector<index::TreeSource> sources;
-  for (const List& list : inputs.lists) {
-    sources.push_back({list->WholeTree(), nullptr, list->entries()});
-  }
   const auto pause = [this] {
     store_.limit->Charge(kBytesAPiece);
     store_.limit->Pause(*store_.stop);
@@ -169,6 +169,7 @@ Result<FullMerger::Merged> FullMerger::Run(const std::vector<uint64_t>& ids,
   // Durable before the manifest says of chunks what older programs would not understand.
   if (s = pool_.AnnounceIncompat(format::kIncompatLeftBehind); !s.ok()) return s;
   if (s = Commit(inputs, slot, merge); !s.ok()) return s;
+  merges_.fetch_add(1, std::memory_order_relaxed);
   kept->StartAnew();
   store_.accounts->LeftBehind(merge.read());
   return Merged{ids.size(), merge.read().size()};
@@ -196,6 +197,8 @@ Status FullMerger::Commit(const Inputs& inputs, const Slot& slot, const merge::F
   level::NextState next = versions.Next();
   next.ReplaceLevels(std::move(levels));
   versions.KeepHead(l1);
+  // All that may throw comes before the commit.
+  store_.indexes->Replace(list.get(), merge.tree());
   for (const List& input : inputs.lists) versions.manifest().RemoveTable(input->id());
   versions.manifest().AddTable(record);
   format::ManifestState& state = versions.record();
@@ -206,7 +209,6 @@ Status FullMerger::Commit(const Inputs& inputs, const Slot& slot, const merge::F
   state.next_table_id = versions.next_table_id();
   if (Status s = versions.manifest().Commit(); !s.ok()) return s;
   store_.versions->NoteMergeOf(newest);
-  store_.indexes->Replace(list.get(), merge.tree());
   store_.lookup_filler->StartOver(versions);
   versions.Show(std::move(next));
   return Status::OK();

@@ -62,6 +62,8 @@ class FullMerger {
   /// Whether one that is due is to wait for a table that is being flushed: the two are merged in
   /// one go. For a second at most. To be asked at each look for work.
   bool WaitsForFlush(const level::ReadState& state, bool is_due);
+  /// Committed since the open. Any thread.
+  uint64_t merges() const noexcept { return merges_.load(std::memory_order_relaxed); }
   /// Merges the tables `inputs`, which are all of L0 by the time of IsDue, oldest last. No tables:
   /// it came to nothing, for want of room or since it was stopped. Errors end writes. Throws
   /// std::bad_alloc.
@@ -88,6 +90,7 @@ class FullMerger {
 
   const Store store_;
   pool::PmemPool& pool_;
+  std::atomic<uint64_t> merges_{0};
   uint64_t waits_from_ = 0;  // NowNanos; 0: it does not wait
   uint64_t not_before_ = 0;  // a table with this id is in L1
   uint64_t refusal_ = 0;     // that many more are waited for the next time

@@ -72,6 +72,7 @@ TEST_F(FullMergerTest, TablesAndL1BecomeANewL1) {
   EXPECT_EQ(merged.tables, 2u);
   EXPECT_EQ(merged.entries, 3'000u + 1'500u + 2'000u);
   EXPECT_TRUE(merged.is_in_order);
+  EXPECT_EQ(parts_.full_merger.merges(), 1u);
   EXPECT_EQ(TablesOfL0(), 0u);
   EXPECT_EQ(parts_.l1_entries(), 4'000u);
   EXPECT_EQ(LeftBehind().table_id, newest);

@@ -267,6 +267,7 @@ Statistics LsmEngine::GetStatistics() {
     s.memory_bytes = store_.budget.Used();
   }
   s.overwritten_tables = store_.merger.overwritten_tables();
+  s.full_merges = store_.full_merger.merges();
   store_.accounts.Fill(&s);
   s.memory_budget_bytes = store_.budget.bytes();
   // In this order: the pool may grow between the two, but does not shrink.
