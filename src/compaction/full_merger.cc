@@ -60,7 +60,7 @@ bool FullMerger::IsDue(const level::ReadState& state, const merge::KeptVersions&
   uint64_t newest = l1.max_sequence();
   for (const std::shared_ptr<level::Table>& table : l0) {
     const List list = level::ListOf(table);
-    if (!list->is_plain() || list->is_load() || !HasWholeTree(*list)) return false;
+    if (!list->has_one_version() || list->is_load() || !HasWholeTree(*list)) return false;
     entries += list->entries();
     newest = std::max(newest, list->max_sequence());
   }
@@ -184,7 +184,10 @@ Status FullMerger::Commit(const Inputs& inputs, const Slot& slot, const merge::F
   record.level = 1;
   record.head = slot.head;
   record.entries = merge.entries();
-  record.max_sequence = merge.max_sequence();
+  // Of deletes, too, that are not there any more.
+  for (const List& input : inputs.lists) {
+    record.max_sequence = std::max(record.max_sequence, input->max_sequence());
+  }
   const auto list =
       std::make_shared<level::PmemTable>(&pool_, record, store_.options->verify_checksums);
   const level::VersionSet::Locked versions = store_.versions->Lock();

@@ -115,7 +115,7 @@ TEST_F(FullMergerTest, MergesByLinksGoOnFromThere) {
   for (int i = 0; i < 100; ++i) parts_.Delete(FullKeyOf(i));
   parts_.Put(FullKeyOf(100), "last100");
   parts_.Flush();
-  EXPECT_FALSE(IsDue()) << "there are deletes";
+  EXPECT_FALSE(IsDue()) << "a small table";
   parts_.Merge();
   EXPECT_EQ(parts_.l1_entries(), 2'900u);
   EXPECT_EQ(parts_.Get(FullKeyOf(50)), "-");
@@ -131,6 +131,37 @@ TEST_F(FullMergerTest, MergesByLinksGoOnFromThere) {
   parts_.Reclaim();
   EXPECT_EQ(parts_.l1_entries(), 3'000u);
   ExpectKeys(0, 2'000, "newest");
+  EXPECT_TRUE(parts_.Verify().problems.empty()) << parts_.Verify().problems.front();
+}
+
+TEST_F(FullMergerTest, DeletesGoWithWhatTheyHide) {
+  MakeL1();
+  PutTable(0, 1'000, "middle");
+  for (int i = 500; i < 2'000; ++i) parts_.Delete(FullKeyOf(i));
+  parts_.Delete("no such key");
+  parts_.Flush();
+  ASSERT_TRUE(IsDue());
+  EXPECT_EQ(MergeFully().entries, 3'000u + 1'000u + 1'501u);
+  EXPECT_EQ(parts_.l1_entries(), 1'500u);
+  parts_.Reclaim();
+  PutTable(10'000, 14'000, "other");
+  ExpectKeys(0, 500, "middle");
+  for (int i = 500; i < 2'000; ++i) ASSERT_EQ(parts_.Get(FullKeyOf(i)), "-") << i;
+  EXPECT_EQ(parts_.Get("no such key"), "-");
+  ExpectKeys(2'000, kFullKeys, "old");
+  EXPECT_TRUE(parts_.Verify().problems.empty()) << parts_.Verify().problems.front();
+}
+
+TEST_F(FullMergerTest, WhereAllIsDeletedItIsLeftToLinks) {
+  MakeL1();
+  for (int i = 0; i < kFullKeys; ++i) parts_.Delete(FullKeyOf(i));
+  parts_.Flush();
+  ASSERT_TRUE(IsDue());
+  MergeFully();
+  EXPECT_EQ(parts_.full_merger.merges(), 0u);
+  EXPECT_EQ(parts_.l1_entries(), 0u);
+  EXPECT_EQ(TablesOfL0(), 0u);
+  parts_.Reclaim();
   EXPECT_TRUE(parts_.Verify().problems.empty()) << parts_.Verify().problems.front();
 }
 

@@ -10,6 +10,7 @@
 #include "base/epoch.h"
 #include "base/prefetch.h"
 #include "log/log_reader.h"
+#include "merge/full_merge.h"
 
 namespace braid::compaction {
 
@@ -117,12 +118,16 @@ void SpaceAccounts::Moved(const index::Replacement* moved, size_t count) {
 void SpaceAccounts::LeftBehind(const std::vector<index::Replacement>& read) {
   if (cache::LookupCache* const cache = store_.lookup_cache; cache != nullptr) {
     std::array<uint64_t, kRound> hashes{};
+    constexpr uint64_t kDelete = merge::FullMerge::kDelete;
+    // An entry with the key; 0: it is that of the one before, which hides it.
+    const auto key_at = [&](size_t i) {
+      return (read[i].from & kDelete) != 0 ? read[i].from & ~kDelete : read[i].to;
+    };
     const auto ask = [&](size_t i) {
-      if (i < read.size() && read[i].to != 0) base::PrefetchRange(pool_.At(read[i].to), 64);
+      if (i < read.size() && key_at(i) != 0) base::PrefetchRange(pool_.At(key_at(i)), 64);
     };
     const auto hash = [&](size_t i) {
-      // What is hidden has the key of the one before.
-      const uint64_t to = read[i].to;
+      const uint64_t to = key_at(i);
       hashes[i % kRound] =
           to == 0 ? hashes[(i + kRound - 1) % kRound] : base::Hash64(pool_.KeyAt(to));
       cache->Prefetch(hashes[i % kRound]);
@@ -135,11 +140,10 @@ void SpaceAccounts::LeftBehind(const std::vector<index::Replacement>& read) {
       if (i < kBuckets) continue;
       const index::Replacement& gone = read[i - kBuckets];
       const uint64_t its_hash = hashes[(i - kBuckets) % kRound];
-      gone.to == 0 ? cache->Forget(its_hash, gone.from)
+      gone.to == 0 ? cache->Forget(its_hash, gone.from & ~kDelete)
                    : cache->Replace(its_hash, gone.from, gone.to);
     }
   }
-  BRAID_DCHECK(read.empty() || read.front().to != 0);  // what hides the others comes first
   format::LeftBehind left_behind;
   {
     const level::VersionSet::Locked versions = store_.versions->Lock();

@@ -24,7 +24,7 @@ Result<FlushResult> CopyFlush::Run(index::EntryIndex* tree, const index::LiveVie
                                    uint64_t head_offset, Log log) {
   BRAID_DCHECK(newest_.empty() && dropped_.empty() && kept_chunks_.empty());
   BRAID_DCHECK(pool_->IsHead(head_offset));
-  result_.is_plain = true;
+  result_.BeginContent();
   Status copied = base::CatchToStatus([&] { return CopyAll(*tree, views, log); });
   if (copied.ok() && pool_->failed()) copied = pool_->FaultStatus();
   if (!copied.ok()) {
@@ -116,7 +116,7 @@ Status CopyFlush::Place(const EntryHeader& entry, uint64_t offset, bool is_newes
   }
   ++result_.entries;
   result_.max_sequence = std::max(result_.max_sequence, entry.sequence());
-  if (!is_newest || pending.op != format::EntryOp::kPut) result_.is_plain = false;
+  result_.NoteContent(is_newest, pending.op);
   if (!is_newest) return Status::OK();
   newest_.push_back({offset, place});
   if (lookup_ != nullptr) hashes_.push_back(pending.key_hash);

@@ -22,6 +22,7 @@
 #include "cache/lookup_cache.h"
 #include "index/entry_tree.h"
 #include "index/retention.h"
+#include "level/pmem_table.h"
 #include "pool/chunk_usage.h"
 
 namespace braid::flush {
@@ -29,9 +30,17 @@ namespace braid::flush {
 struct FlushResult {
   uint64_t entries = 0;  // linked
   uint64_t max_sequence = 0;
-  bool is_plain = false;                   // puts only, one a key, in a list that may stay as it is
+  level::Content content = level::Content::kAny;
   std::vector<uint64_t> obsolete_extents;  // of versions left out
   std::vector<uint64_t> touched;  // with kLater: offsets of all entries, linked or left out
+
+  /// Of a list that may stay as it is, before the first entry / for each.
+  void BeginContent() noexcept { content = level::Content::kPuts; }
+  void NoteContent(bool is_newest, format::EntryOp op) noexcept {
+    if (!is_newest) content = level::Content::kAny;
+    if (op == format::EntryOp::kPut || content == level::Content::kAny) return;
+    content = level::Content::kOneVersion;
+  }
 };
 
 /// When links and obsolete marks are written back to the medium.

@@ -38,6 +38,13 @@ struct KeyRange {
   bool is_known = false;
 };
 
+/// What this session knows of the entries of a table that it has flushed.
+enum class Content : uint8_t {
+  kAny,
+  kOneVersion,  ///< of each key
+  kPuts,        ///< the same, and no deletes
+};
+
 class PmemTable final : public Table, public std::enable_shared_from_this<PmemTable> {
  public:
   /// A table of L0 or of a run, whose head is copied, or another list, whose head is read in place.
@@ -62,16 +69,17 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
   /// Copies of entries of L1, made by collection; only a merge reads it.
   bool is_copies() const noexcept { return (record_.flags & format::kTableOfCopies) != 0; }
   /// Puts only, one a key: it may become an empty level as it is. As far as this session knows.
-  bool is_plain() const noexcept { return is_plain_; }
+  bool is_plain() const noexcept { return content_ == Content::kPuts; }
+  bool has_one_version() const noexcept { return content_ != Content::kAny; }
   /// Loaded in bulk by this session: plain.
   bool is_load() const noexcept { return is_load_; }
   /// These before others know the table.
-  void set_is_plain() noexcept {
+  void set_content(Content content) noexcept {
     BRAID_DCHECK(record_.level == 0 && !is_copies());
-    is_plain_ = true;
+    content_ = content;
   }
   void set_is_load() noexcept {
-    set_is_plain();
+    set_content(Content::kPuts);
     is_load_ = true;
   }
   uint32_t head_index() const noexcept { return record_.head; }
@@ -139,7 +147,7 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
   pool::PmemPool* pool_;
   format::TableRecord record_;
   bool verify_;
-  bool is_plain_ = false;
+  Content content_ = Content::kAny;
   bool is_load_ = false;
   std::atomic<bool> is_bounded_{false};
   std::string bound_;  // not changed any more once is_bounded_ is set

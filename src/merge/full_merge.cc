@@ -31,6 +31,7 @@ Status FullMerge::Run(std::vector<index::TreeSource> sources, uint64_t entries,
   read_.reserve(entries);
   charge_.Set(read_.capacity() * sizeof read_.front());
   if (Status s = CopyAll(std::move(sources), pause); !s.ok()) return s;
+  if (entries_ == 0) return Status::NotSupported("there would be an empty list");
   if (pool_->failed()) return pool_->FaultStatus();
   copies_.Close(head_offset);
   Index();
@@ -80,9 +81,8 @@ Status FullMerge::Copy(uint64_t offset) {
   if (entry == nullptr) return pool_->CorruptionAt(offset, "entry", "it is no entry any more");
   const uint64_t chunk = pool_->ChunkOf(offset);
   const ChunkKind kind = pool_->StateOf(chunk).kind();
-  const bool stands_alone = entry->op() == format::EntryOp::kPut &&
-                            !entry->has(format::kValueInExtent) &&
-                            !entry->has(format::kValueElsewhere);
+  const bool stands_alone =
+      !entry->has(format::kValueInExtent) && !entry->has(format::kValueElsewhere);
   if (!stands_alone || (kind != ChunkKind::kCopied && kind != ChunkKind::kCollected)) {
     return Status::NotSupported("an entry can't be copied");
   }
@@ -97,13 +97,17 @@ Status FullMerge::Copy(uint64_t offset) {
       format::ValueCheck(pending.value) != entry->value_check) {
     return pool_->CorruptionAt(offset, "entry", "it has changed since it was written");
   }
+  if (pending.op == format::EntryOp::kDelete) {
+    read_.push_back({offset | kDelete, 0});
+    return Status::OK();
+  }
+  BRAID_DCHECK(pending.op == format::EntryOp::kPut);
   const uint64_t sequence = entry->sequence();
   likely_bytes_ = std::min(entry->size(), kMostBytesAhead);
   const Result<uint64_t> copy = copies_.Add(&pending, sequence, pool_->RegionOfChunk(chunk));
   if (!copy.ok()) return copy.status();
   BRAID_DCHECK(*copy != offset && pending.extent == 0);
   read_.push_back({offset, *copy});
-  max_sequence_ = std::max(max_sequence_, sequence);
   ++entries_;
   return Status::OK();
 }

@@ -3,7 +3,8 @@
 // entries as the list this is less work than to link them into it, and what it writes is in order.
 // Thread safety: one thread; nobody sees the new list yet, and what is read does not change.
 // Invariants:
-//   1. Only puts that stand alone are copied: a merge that meets another entry is given up.
+//   1. Only puts that stand alone are copied, and deletes go, since nothing is below: a merge that
+//      meets another entry is given up.
 //   2. A copy has the number of its original.
 // Persistence: nothing is committed here: chunks of the kind kCollected, which an open frees unless
 // the manifest says that they belong to the store. The list and its head are durable when Run
@@ -34,20 +35,22 @@ class FullMerge {
 
   /// Reads `sources`, newest first, each a tree that knows its keys, over `entries` in all, and
   /// writes a list behind the head at `head_offset`. `pause`: now and then; true: stop. Errors:
-  /// OutOfSpace; Aborted when it was stopped; NotSupported where an entry must stay where it is;
+  /// OutOfSpace; Aborted when it was stopped; NotSupported where an entry must stay where it is, or
+  /// none is left;
   /// Corruption: then the caller calls GiveBack. Throws std::bad_alloc. Cost: a copy and an insert
   /// into a tree for each key; of what is hidden the entries are not read.
   Status Run(std::vector<index::TreeSource> sources, uint64_t entries, uint64_t head_offset,
              const std::function<bool()>& pause);
   void GiveBack() { copies_.GiveBack(); }
 
-  /// All that was read, in the order of keys: an original and its copy, or, behind the one of the
-  /// same key, what that hides, and no copy (0).
+  /// In an original: it is a delete, which has no copy.
+  static constexpr uint64_t kDelete = 1;
+  /// All that was read, in the order of keys: an original and its copy, or a delete; or, behind the
+  /// one of the same key, what that hides, and no copy (0).
   const std::vector<index::Replacement>& read() const noexcept { return read_; }
   /// Over the new list: all of it.
   const std::shared_ptr<index::EntryIndex>& tree() const noexcept { return tree_; }
   uint64_t entries() const noexcept { return entries_; }
-  uint64_t max_sequence() const noexcept { return max_sequence_; }
 
  private:
   Status CopyAll(std::vector<index::TreeSource> sources, const std::function<bool()>& pause);
@@ -60,7 +63,6 @@ class FullMerge {
   std::vector<index::Replacement> read_;
   std::shared_ptr<index::EntryIndex> tree_;
   uint64_t entries_ = 0;
-  uint64_t max_sequence_ = 0;
   uint64_t likely_bytes_ = 64;  // of an entry
 };
 
