@@ -22,6 +22,7 @@ PLANNED = {
     "tsan-concurrency": Seconds(90, 0, 90),
     "asan-model": Seconds(210, 0, 90),
 }
+SANITIZERS = ("tsan-concurrency", "asan-model")
 MINUTES = 40
 # Into how many pieces a share is cut: powers of two, so that what a slow run takes is among what a fast
 # one takes that makes the same choice.
@@ -37,6 +38,7 @@ class Budget:
             raise SystemExit(f"BRAID_TEST_MINUTES={text}: must be a number of minutes, such as 40")
         self.full = full
         self.seconds = 60 * int(text or MINUTES)
+        self._one_by_seed = False
 
     @staticmethod
     def slowness(step, elapsed, built):
@@ -59,9 +61,20 @@ class Budget:
         share = sum(each.share for each in ahead)
         return next((pieces for pieces in PIECES if always + share / pieces <= left), PIECES[-1])
 
-    def has_time_for(self, step, elapsed):
-        """Whether `step`, with the smallest share, would end within twice the time that a push is to take."""
-        each = PLANNED[step]
-        seconds = each.build + each.always + each.share / PIECES[-1]
-        return self.full or \
-            elapsed + self.slowness(step, elapsed, False) * seconds <= 2 * self.seconds
+    def _end(self, steps, elapsed):
+        """When a run that has come to the first of `steps`, and does these, ends: with the smallest shares."""
+        seconds = sum(each.build + each.always + each.share / PIECES[-1]
+                      for each in map(PLANNED.get, steps))
+        return elapsed + self.slowness(steps[0], elapsed, False) * seconds
+
+    def has_time_for(self, step, elapsed, seed):
+        """Whether `step`, a sanitizer's, is to be done by this run. Where both would take a run a quarter
+        beyond its time, each run does one, by its seed; none that would end behind twice the time."""
+        if self.full:
+            return True
+        number = SANITIZERS.index(step)
+        if number == 0:
+            self._one_by_seed = self._end(SANITIZERS, elapsed) > 1.25 * self.seconds
+        if self._one_by_seed and seed % len(SANITIZERS) != number:
+            return False
+        return self._end([step], elapsed) <= 2 * self.seconds

@@ -281,7 +281,7 @@ class Run:
             self.counted(part, f"scripts/{part}.sh", "test")
 
     def sanitize(self, part, *labels):
-        if not self.budget.has_time_for(part, time.monotonic() - self.begin):
+        if not self.budget.has_time_for(part, time.monotonic() - self.begin, self.choice.seed):
             self.say(f"{part}: left to other runs: this one has taken too long")
             return
         preset = part.split("-", 1)[0]

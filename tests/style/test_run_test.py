@@ -243,12 +243,12 @@ class ChoiceTest(unittest.TestCase):
 class BudgetTest(unittest.TestCase):
     """A run that takes `slowness` times as long as planned."""
 
-    def pieces_and_end(self, slowness, compiled=False, **settings):
+    def pieces_and_end(self, slowness, compiled=False, seed=0, **settings):
         """Of each step, and when the run ends."""
         limit = budget.Budget(**settings)
         elapsed, pieces = 0, {}
         for step, seconds in budget.PLANNED.items():
-            if step in ("tsan-concurrency", "asan-model") and not limit.has_time_for(step, elapsed):
+            if step in budget.SANITIZERS and not limit.has_time_for(step, elapsed, seed):
                 continue
             elapsed += 0 if compiled else seconds.build * slowness
             pieces[step] = limit.pieces_of_share(step, elapsed) if elapsed else 1
@@ -269,15 +269,23 @@ class BudgetTest(unittest.TestCase):
         self.assertIn(2, pieces.values())
         self.assertLess(end, budget.MINUTES + 2)
         pieces, end = self.pieces_and_end(2.0)
-        self.assertEqual({name: pieces[name] for name in ("release", "crash", "asan-model")},
-                         {"release": 4, "crash": 4, "asan-model": 4})
+        self.assertEqual({name: pieces[name] for name in ("release", "crash")},
+                         {"release": 4, "crash": 4})
         self.assertLess(end, 1.3 * budget.MINUTES)
 
+    def test_who_is_much_too_late_does_one_sanitizer(self):
+        done = []
+        for seed in (6, 7):
+            pieces, end = self.pieces_and_end(2.5, seed=seed)
+            done.append(set(budget.SANITIZERS) & set(pieces))
+            self.assertLess(end, 1.6 * budget.MINUTES)
+        self.assertEqual(done, [{"tsan-concurrency"}, {"asan-model"}])
+
     def test_who_is_far_behind_leaves_sanitizers_to_others(self):
-        for slowness in (3.5, 4.0):
-            pieces, end = self.pieces_and_end(slowness)
-            self.assertNotIn("asan-model", pieces)
-            self.assertLess(end, 2.1 * budget.MINUTES)
+        for seed in (0, 1):
+            pieces, end = self.pieces_and_end(4.0, seed=seed)
+            self.assertFalse(set(budget.SANITIZERS) & set(pieces))
+            self.assertLess(end, 2 * budget.MINUTES)
 
     def test_what_had_been_compiled_leaves_time(self):
         pieces, _ = self.pieces_and_end(2.0, compiled=True)
