@@ -265,6 +265,25 @@ TEST_F(FullMergerTest, AnEntryThatMustStayIsLeftToLinks) {
   EXPECT_TRUE(parts_.Verify().problems.empty()) << parts_.Verify().problems.front();
 }
 
+TEST_F(FullMergerTest, AHiddenEntryThatMustStayIsMarkedByLinks) {
+  // By the values of a memtable the log of the next one is chosen.
+  for (const int round : {1, 2}) {
+    for (int i = 0; i < 1'000; ++i) parts_.Put(FullKeyOf(i), std::string(900, 'v'));
+    parts_.Put(FullKeyOf(round), "small");
+    parts_.Flush();
+    parts_.Merge();
+  }
+  PutTable(0, kFullKeys, "new");
+  ASSERT_TRUE(IsDue()) << "by what the tables are";
+  const uint64_t before = parts_.full_merger.merges();
+  MergeFully();
+  EXPECT_EQ(parts_.full_merger.merges(), before) << "L1 lies in a log that has large values";
+  EXPECT_EQ(TablesOfL0(), 0u);
+  parts_.Reclaim();
+  EXPECT_TRUE(parts_.Verify().problems.empty()) << parts_.Verify().problems.front();
+  ExpectKeys(0, kFullKeys, "new");
+}
+
 TEST_F(FullMergerTest, DamageIsNotCopied) {
   MakeL1();
   PutTable(0, 2'000, "new");

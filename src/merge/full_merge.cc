@@ -63,9 +63,11 @@ Status FullMerge::CopyAll(std::vector<index::TreeSource> sources,
       } else if (i + kEntriesAhead - count < following_count) {
         ask(following[i + kEntriesAhead - count]);
       }
-      if ((refs[i] & index::TreeMerge::kOlder) != 0) {
-        read_.push_back({refs[i] & ~index::TreeMerge::kOlder, 0});
-      } else if (Status s = Copy(refs[i]); !s.ok()) {
+      const uint64_t offset = refs[i] & ~index::TreeMerge::kOlder;
+      if (!MayBeLeftBehind(offset)) return Status::NotSupported("an entry must stay in its chunk");
+      if (offset != refs[i]) {
+        read_.push_back({offset, 0});
+      } else if (Status s = Copy(offset); !s.ok()) {
         return s;
       }
     }
@@ -76,14 +78,16 @@ Status FullMerge::CopyAll(std::vector<index::TreeSource> sources,
   return merge.status();
 }
 
+/// Invariant 3. Reads nothing of the pool.
+bool FullMerge::MayBeLeftBehind(uint64_t offset) const {
+  const ChunkKind kind = pool_->StateOf(pool_->ChunkOf(offset)).kind();
+  return kind == ChunkKind::kCopied || kind == ChunkKind::kCollected;
+}
+
 Status FullMerge::Copy(uint64_t offset) {
   const EntryHeader* const entry = pool_->EntryAt(offset);
   if (entry == nullptr) return pool_->CorruptionAt(offset, "entry", "it is no entry any more");
-  const uint64_t chunk = pool_->ChunkOf(offset);
-  const ChunkKind kind = pool_->StateOf(chunk).kind();
-  const bool stands_alone =
-      !entry->has(format::kValueInExtent) && !entry->has(format::kValueElsewhere);
-  if (!stands_alone || (kind != ChunkKind::kCopied && kind != ChunkKind::kCollected)) {
+  if (entry->has(format::kValueInExtent) || entry->has(format::kValueElsewhere)) {
     return Status::NotSupported("an entry can't be copied");
   }
   log::PendingEntry pending;
@@ -104,7 +108,8 @@ Status FullMerge::Copy(uint64_t offset) {
   BRAID_DCHECK(pending.op == format::EntryOp::kPut);
   const uint64_t sequence = entry->sequence();
   likely_bytes_ = std::min(entry->size(), kMostBytesAhead);
-  const Result<uint64_t> copy = copies_.Add(&pending, sequence, pool_->RegionOfChunk(chunk));
+  const Result<uint64_t> copy =
+      copies_.Add(&pending, sequence, pool_->RegionOfChunk(pool_->ChunkOf(offset)));
   if (!copy.ok()) return copy.status();
   BRAID_DCHECK(*copy != offset && pending.extent == 0);
   read_.push_back({offset, *copy});

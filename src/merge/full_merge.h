@@ -6,6 +6,7 @@
 //   1. Only puts that stand alone are copied, and deletes go, since nothing is below: a merge that
 //      meets another entry is given up.
 //   2. A copy has the number of its original.
+//   3. All that is read, hidden or not, lies in chunks that can be left behind as a whole.
 // Persistence: nothing is committed here: chunks of the kind kCollected, which an open frees unless
 // the manifest says that they belong to the store. The list and its head are durable when Run
 // returns.
@@ -55,6 +56,7 @@ class FullMerge {
  private:
   Status CopyAll(std::vector<index::TreeSource> sources, const std::function<bool()>& pause);
   Status Copy(uint64_t offset);
+  bool MayBeLeftBehind(uint64_t offset) const;
   void Index();
 
   pool::PmemPool* const pool_;

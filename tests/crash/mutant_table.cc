@@ -162,6 +162,8 @@ constexpr Row<Mutant> kTable[] = {
      "braid_unit_tests FullMergerTest.*"},
     {Mutant::kFullMergeBesideLoad, "full merge", "reuse", nullptr,
      "braid_unit_tests FullMergerTest.*"},
+    {Mutant::kFullMergeLeavesHidden, "full merge", "leak", nullptr,
+     "braid_unit_tests FullMergerTest.*"},
     {Mutant::kLeftBehindNotSaid, "full merge", "leak", "FullMerge_braid"},
     {Mutant::kLeftBehindTooMuch, "full merge", "lost", "FullMerge_braid"},
     {Mutant::kLeftBehindKept, "full merge", "leak", "FullMerge_braid"},

@@ -189,6 +189,10 @@ Options BuildOptions(PoolState state, const StoreKind& store) {
   if (state == PoolState::kTables || state == PoolState::kMidMerge) {
     options.compaction.l0_trigger = 12;
   }
+  // Else all of L0 and L1 would be merged by copies, which is no merge that is open.
+  if (state == PoolState::kMidMerge && options.design == "braid" && !options.log.kind) {
+    options.log.kind = LogKind::kIndexUnified;
+  }
   if (state == PoolState::kCollected || state == PoolState::kMidCopies) options.log.shards = 1;
   if (state == PoolState::kRegions) {
     options.pool.regions = 3;
