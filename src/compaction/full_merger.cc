@@ -10,13 +10,14 @@
 #include "base/clock.h"
 #include "base/no_throw.h"
 #include "compaction/merger.h"
+#include "log/log_reader.h"
 
 namespace braid::compaction {
 
 namespace {
 
-/// L1 has at most so many times the entries of the tables: to copy one takes a fifth of what it
-/// takes to link one.
+/// L1 has at most so many times the entries of the tables: an entry was seen to be linked in 2 us,
+/// and copied in 0.5.
 constexpr uint64_t kMostTimesL1 = 2;
 /// A small L1 is linked to in no time: it has so many batches.
 constexpr uint64_t kLeastBatches = 2;
@@ -29,8 +30,9 @@ constexpr uint64_t kLongestWaitNanos = 1'000'000'000;
 constexpr size_t kMostFully = 16;
 /// DRAM for an entry that is read, and for one in the new tree, with room to spare.
 constexpr uint64_t kMemoryAnEntry = sizeof(index::Replacement) + 24;
-/// Lines that are written back for an entry, about; for a limit of the background's rate.
-constexpr uint64_t kBytesAPiece = 192 * 128;
+/// Written back between two pauses, about: for a limit of the background's rate where lines are not
+/// counted.
+constexpr uint64_t kBytesAPiece = merge::FullMerge::kPiece * 128;
 
 bool HasWholeTree(const level::PmemTable& list) {
   const std::shared_ptr<const index::EntryIndex> tree = list.WholeTree();
@@ -48,10 +50,10 @@ bool FullMerger::MayEver() const {
          pool_.regions() == 1 && store_.indexes->HasIndexOverL1();
 }
 
-bool FullMerger::IsDue(const level::ReadState& state, const merge::KeptVersions& kept) const {
+bool FullMerger::IsDue(const level::ReadState& state) const {
   const level::Level& l0 = state.version->l0();
   if (!MayEver() || state.version->levels.size() != 2) return false;
-  if (l0.empty() || l0.size() >= kMostFully || l0.front()->id() == 0) return false;
+  if (l0.empty() || l0.size() >= kMostFully) return false;
   const level::PmemTable& l1 = state.version->bottom();
   if (l1.entries() < kLeastBatches * store_.options->compaction.batch_entries) return false;
   if (!l1.is_counted() || !HasWholeTree(l1)) return false;
@@ -60,13 +62,11 @@ bool FullMerger::IsDue(const level::ReadState& state, const merge::KeptVersions&
   uint64_t newest = l1.max_sequence();
   for (const std::shared_ptr<level::Table>& table : l0) {
     const List list = level::ListOf(table);
-    if (!list->has_one_version() || list->is_load() || !HasWholeTree(*list)) return false;
+    if (list->is_load() || !HasWholeTree(*list)) return false;
     entries += list->entries();
     newest = std::max(newest, list->max_sequence());
   }
   if (l1.entries() > kMostTimesL1 * entries) return false;
-  // Invariant 3.
-  if (!kept.is_known() || kept.all() != 0) return false;
   // Behind the tables: a view that is registered later sees the newest entries of them.
   const index::LiveViews views = store_.views->Collect();
   if (!views.empty() && views.front() < newest) return false;
@@ -86,11 +86,8 @@ bool FullMerger::WaitsForFlush(const level::ReadState& state, bool is_due) {
 
 bool FullMerger::HasRoomFor(const level::ReadState& state, uint64_t entries) const {
   if (store_.budget->ToCome(state) + entries * kMemoryAnEntry > store_.budget->Goal()) return false;
-  if (pool_.max_bytes() == 0) return true;
-  const uint64_t growth = pool_.max_bytes() - std::min(pool_.pool_bytes(), pool_.max_bytes());
-  const auto spare = static_cast<uint64_t>(std::max<int64_t>(pool_.spare_chunks(), 0));
   // Twice: what others write meanwhile comes on top of it.
-  return spare * pool_.chunk_bytes() + growth > 2 * entries * BytesAnEntry(pool_, *state.version);
+  return HasRoomForCopies(pool_, *state.version, 2 * entries);
 }
 
 FullMerger::Inputs FullMerger::InputsOf(const level::ReadState& state,
@@ -108,41 +105,52 @@ FullMerger::Inputs FullMerger::InputsOf(const level::ReadState& state,
   return inputs;
 }
 
-/// False: there is no head for the list, or a merge is open, or a load is under way: its chunks may
-/// have a lower id than they need.
-Result<bool> FullMerger::TakeSlot(Slot* slot) {
-  const level::VersionSet::Locked versions = store_.versions->Lock();
-  const format::ManifestState& record = versions.record();
-  if (record.AnyMerge() || record.Originals() != nullptr) return false;
-  if (versions.loading_table_id() != 0) return false;
-  const Result<uint32_t> head = versions.TakeHead();
-  if (!head.ok()) return false;
-  *slot = {*head, versions.NewTableId()};
+/// Invariant 3, for what tables up to this one and L1 hold. Cost: a word for each chunk, and the
+/// headers of logs that stay.
+bool FullMerger::MayBeLeftBehind(uint64_t newest) const {
+  for (uint64_t chunk = 0; chunk < pool_.chunks(); ++chunk) {
+    const format::ChunkKind kind = pool_.StateOf(chunk).kind();
+    if (kind == format::ChunkKind::kExtentHead) return false;
+    if (kind != format::ChunkKind::kLog || store_.usage->Live(chunk) == 0) continue;
+    const Result<log::LogChunk> header = log::ReadLogChunk(pool_, chunk);
+    if (!header.ok() || header->table_id <= newest) return false;
+  }
   return true;
 }
 
-Result<FullMerger::Merged> FullMerger::GiveUp(const Status& status, const Slot& slot,
-                                              merge::FullMerge* merge) {
+/// None: there is no head for the list, or a merge is open, or a load is under way: its chunks may
+/// have a lower id than they need.
+std::optional<FullMerger::Slot> FullMerger::TakeSlot() {
+  const level::VersionSet::Locked versions = store_.versions->Lock();
+  const format::ManifestState& record = versions.record();
+  if (record.AnyMerge() || record.Originals() != nullptr) return std::nullopt;
+  if (versions.loading_table_id() != 0) return std::nullopt;
+  const Result<uint32_t> head = versions.TakeHead();
+  if (!head.ok()) return std::nullopt;
+  return Slot{*head, versions.NewTableId()};
+}
+
+/// What must stay is met again and again: the next try comes later each time.
+void FullMerger::Refuse() {
+  not_before_ = store_.versions->Lock().merged_table_id() + 1 + refusal_;
+  refusal_ = std::min(2 * refusal_ + 1, kLongestRefusal);
+}
+
+Result<uint64_t> FullMerger::GiveUp(const Status& status, const Slot& slot,
+                                    merge::FullMerge* merge) {
   if (pool_.failed()) return pool_.FaultStatus();
   BRAID_DCHECK(!status.ok() && slot.table_id != 0);
   merge->GiveBack();
-  {
-    const level::VersionSet::Locked versions = store_.versions->Lock();
-    versions.manifest().ReturnHead(slot.head);
-    not_before_ = versions.merged_table_id() + 1 + refusal_;
-  }
-  // What is mixed with entries that must stay is met again and again.
-  const bool refused = status.code() == Status::Code::kNotSupported;
-  refusal_ = refused ? std::min(2 * refusal_ + 1, kLongestRefusal) : 0;
+  store_.versions->Lock().manifest().ReturnHead(slot.head);
+  Refuse();
   store_.reclaimer->CountRoom();  // that of the copies is a writer's again
   if (store_.options->logger && status.IsCorruption()) {
     store_.options->logger("a full merge was given up: " + status.ToString());
   }
-  return Merged{};
+  return 0;
 }
 
-Result<FullMerger::Merged> FullMerger::Run(const std::vector<uint64_t>& ids,
-                                           merge::KeptVersions* kept) {
+Result<uint64_t> FullMerger::Run(const std::vector<uint64_t>& ids) {
   const base::ActivityScope activity(base::Activity::kMerge);
   const std::shared_ptr<const level::ReadState> state = store_.versions->Lock().Keep();
   const Inputs inputs = InputsOf(*state, ids);
@@ -150,29 +158,32 @@ Result<FullMerger::Merged> FullMerger::Run(const std::vector<uint64_t>& ids,
   for (const List& list : inputs.lists) {
     sources.push_back({list->WholeTree(), nullptr, list->entries()});
   }
-  Slot slot;
-  const Result<bool> taken = TakeSlot(&slot);
-  if (!taken.ok() || !*taken) return taken.ok() ? Result<Merged>(Merged{}) : taken.status();
+  if (!MayBeLeftBehind(ids.front())) {
+    Refuse();
+    return 0;
+  }
+  const std::optional<Slot> slot = TakeSlot();
+  if (!slot) return 0;
   store_.indexes->ForgetCount();
-  merge::FullMerge merge(&pool_, store_.usage, slot.table_id);
+  merge::FullMerge merge(&pool_, store_.usage, slot->table_id);
   const auto pause = [this] {
     store_.limit->Charge(kBytesAPiece);
     store_.limit->Pause(*store_.stop);
     return store_.stop->load();
   };
   Status s = base::CatchToStatus([&] {
-    return merge.Run(std::move(sources), inputs.entries, pool_.HeadOffset(slot.head), pause);
+    return merge.Run(std::move(sources), inputs.entries, pool_.HeadOffset(slot->head), pause);
   });
-  if (!s.ok()) return GiveUp(s, slot, &merge);
+  if (!s.ok()) return GiveUp(s, *slot, &merge);
   // On page-cache media the copies must be on the medium before the manifest names them.
   if (s = pool_.media().Sync(media::Site::kMergeCopiesSync); !s.ok()) return s;
   // Durable before the manifest says of chunks what older programs would not understand.
   if (s = pool_.AnnounceIncompat(format::kIncompatLeftBehind); !s.ok()) return s;
-  if (s = Commit(inputs, slot, merge); !s.ok()) return s;
+  if (s = Commit(inputs, *slot, merge); !s.ok()) return s;
   merges_.fetch_add(1, std::memory_order_relaxed);
-  kept->StartAnew();
-  store_.accounts->LeftBehind(merge.read());
-  return Merged{ids.size(), merge.read().size()};
+  refusal_ = 0;
+  store_.accounts->LeftBehind(merge.newest());
+  return merge.read();
 }
 
 Status FullMerger::Commit(const Inputs& inputs, const Slot& slot, const merge::FullMerge& merge) {

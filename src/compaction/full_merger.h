@@ -6,8 +6,8 @@
 //      freed when they have left.
 //   2. The commit that names the new list says of all chunks that the tables and L1 lay in that
 //      they hold nothing any more (format::LeftBehind): so nothing of them need be marked.
-//   3. Nothing is merged so that must stay where it is, or that a view needs beside the newest
-//      version of its key.
+//   3. Nothing is left behind that a view needs, beside the newest version of its key, or that must
+//      be marked by itself: entries in logs that stay, and values in extents.
 // Persistence: the one commit. A crash before it leaves chunks that an open frees; after it,
 // chunks that are left behind, which an open frees as well.
 // Source: braid's (docs/internals/decisions/0081).
@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "compaction/lookup_filler.h"
@@ -25,7 +26,6 @@
 #include "level/memory_budget.h"
 #include "level/view_registry.h"
 #include "merge/full_merge.h"
-#include "merge/kept_versions.h"
 #include "tier/tier.h"
 
 namespace braid::compaction {
@@ -48,26 +48,22 @@ class FullMerger {
     const tier::Tier* tier;  // may be null
     const std::atomic<bool>* stop;
   };
-  struct Merged {
-    uint64_t tables = 0;
-    uint64_t entries = 0;
-  };
 
   explicit FullMerger(const Store& store) noexcept : store_(store), pool_(*store.pool) {}
 
   /// Whether a full merge is less work than to link the tables of `state`, and may be begun. Not
-  /// again where the last one came to nothing, before something was merged otherwise. `kept`: what
-  /// views keep in L1. Cost: some loads for each table.
-  bool IsDue(const level::ReadState& state, const merge::KeptVersions& kept) const;
+  /// again where the last one came to nothing, before something was merged otherwise. Cost: a lock
+  /// for each table, and a look at the views.
+  bool IsDue(const level::ReadState& state) const;
   /// Whether one that is due is to wait for a table that is being flushed: the two are merged in
   /// one go. For a second at most. To be asked at each look for work.
   bool WaitsForFlush(const level::ReadState& state, bool is_due);
   /// Committed since the open. Any thread.
   uint64_t merges() const noexcept { return merges_.load(std::memory_order_relaxed); }
-  /// Merges the tables `inputs`, which are all of L0 by the time of IsDue, oldest last. No tables:
-  /// it came to nothing, for want of room or since it was stopped. Errors end writes. Throws
-  /// std::bad_alloc.
-  Result<Merged> Run(const std::vector<uint64_t>& inputs, merge::KeptVersions* kept);
+  /// Merges the tables `inputs`, which are all of L0 by the time of IsDue, oldest last. Returns how
+  /// many entries were read; 0: it came to nothing, for want of room, since it was stopped, or by
+  /// invariant 3. Errors end writes. Throws std::bad_alloc.
+  Result<uint64_t> Run(const std::vector<uint64_t>& inputs);
 
  private:
   using List = std::shared_ptr<level::PmemTable>;
@@ -84,8 +80,10 @@ class FullMerger {
   bool MayEver() const;
   bool HasRoomFor(const level::ReadState& state, uint64_t entries) const;
   Inputs InputsOf(const level::ReadState& state, const std::vector<uint64_t>& ids) const;
-  Result<bool> TakeSlot(Slot* slot);
-  Result<Merged> GiveUp(const Status& status, const Slot& slot, merge::FullMerge* merge);
+  bool MayBeLeftBehind(uint64_t newest) const;
+  std::optional<Slot> TakeSlot();
+  void Refuse();
+  Result<uint64_t> GiveUp(const Status& status, const Slot& slot, merge::FullMerge* merge);
   Status Commit(const Inputs& inputs, const Slot& slot, const merge::FullMerge& merge);
 
   const Store store_;

@@ -7,7 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "compaction/room.h"
 #include "support/idle_engine.h"
+#include "support/records.h"
 #include "support/store_parts.h"
 
 namespace braid::compaction {
@@ -36,8 +38,8 @@ class FullMergerTest : public ::testing::Test {
     parts_.Merge();
     ASSERT_EQ(parts_.l1_entries(), static_cast<uint64_t>(kFullKeys));
   }
-  bool IsDue() { return parts_.merger.MayMergeFully(parts_.state()); }
-  bool AwaitsFlush() { return parts_.merger.WaitsForFlush(parts_.state(), IsDue()); }
+  bool IsDue() { return parts_.full_merger.IsDue(parts_.state()); }
+  bool AwaitsFlush() { return parts_.full_merger.WaitsForFlush(parts_.state(), IsDue()); }
   Merger::Merged MergeFully() {
     Plan plan = parts_.PlanOfMerge();
     plan.method = MergeMethod::kFull;
@@ -193,14 +195,45 @@ TEST_F(FullMergerTest, NotWhileAViewNeedsAnOlderVersion) {
   EXPECT_TRUE(IsDue());
 }
 
-TEST_F(FullMergerTest, NotWhileL1KeepsVersionsForViews) {
+TEST_F(FullMergerTest, VersionsThatNoViewNeedsAnyMoreGo) {
   MakeL1();
   std::optional<level::ViewRegistry::Handle> view(parts_.views->Register(parts_.sequence, nullptr));
-  PutTable(0, 1'000, "new");
-  parts_.Merge();
+  PutTable(0, 1'000, "middle");
+  for (int i = 500; i < 600; ++i) parts_.Delete(FullKeyOf(i));
+  parts_.Flush();
+  while (TablesOfL0() != 0) parts_.Merge();
+  EXPECT_GT(parts_.merger.kept()->all(), 0u);
   view.reset();
   PutTable(1'000, 3'000, "new");
-  EXPECT_FALSE(IsDue()) << "L1 has two versions of keys";
+  ASSERT_TRUE(IsDue());
+  MergeFully();
+  EXPECT_EQ(parts_.merger.kept()->all(), 0u);
+  EXPECT_EQ(parts_.l1_entries(), 2'900u);
+  parts_.Reclaim();
+  EXPECT_TRUE(parts_.Verify().problems.empty()) << parts_.Verify().problems.front();
+  ExpectKeys(0, 500, "middle");
+  EXPECT_EQ(parts_.Get(FullKeyOf(550)), "-");
+  ExpectKeys(600, 1'000, "middle");
+  ExpectKeys(1'000, kFullKeys, "new");
+}
+
+TEST_F(FullMergerTest, NothingIsMovedOutOfWhatIsLeftBehind) {
+  MakeL1();
+  PutTable(0, kFullKeys, "new");
+  const std::unique_ptr<Iterator> it = parts_.reader.NewIterator({}, engine_);
+  it->SeekToFirst();  // its chunks stay
+  MergeFully();
+  parts_.Reclaim();
+  std::vector<uint64_t> empty;
+  for (const pool::ChunkId& id : parts_.accounts.Survey(0.5).empty) empty.push_back(id.chunk);
+  ASSERT_FALSE(empty.empty());
+  const std::vector<ChunkUse> uses = SurveyUses(*parts_.pool, parts_.usage, empty, 2);
+  for (const uint64_t chunk : empty) {
+    ASSERT_GT(CountLiveBytes(*parts_.pool, chunk), 0u) << "nothing is marked";
+    const auto entries = EntriesIn(*parts_.pool, uses, {chunk, chunk, chunk + 1});
+    ASSERT_TRUE(entries.has_value());
+    EXPECT_TRUE(entries->empty()) << chunk;
+  }
 }
 
 TEST_F(FullMergerTest, NotIntoAnL1ThatIsMuchLargerOrSmall) {
@@ -239,9 +272,9 @@ TEST_F(FullMergerTest, WhoClosesDoesNotWaitForIt) {
   const uint64_t used = parts_.pool->used_chunks();
   std::vector<uint64_t> ids{parts_.state().version->l0().front()->id()};
   parts_.stop_merges.store(true);
-  const Result<FullMerger::Merged> merged = parts_.full_merger.Run(ids, parts_.merger.kept());
+  const Result<uint64_t> merged = parts_.full_merger.Run(ids);
   ASSERT_TRUE(merged.ok()) << merged.status().ToString();
-  EXPECT_EQ(merged->tables, 0u);
+  EXPECT_EQ(*merged, 0u);
   EXPECT_EQ(parts_.pool->used_chunks(), used) << "the copies are given back";
   parts_.stop_merges.store(false);
   EXPECT_FALSE(IsDue()) << "not before another merge";
@@ -282,6 +315,28 @@ TEST_F(FullMergerTest, AHiddenEntryThatMustStayIsMarkedByLinks) {
   parts_.Reclaim();
   EXPECT_TRUE(parts_.Verify().problems.empty()) << parts_.Verify().problems.front();
   ExpectKeys(0, kFullKeys, "new");
+}
+
+TEST_F(FullMergerTest, AHiddenExtentIsGivenBackByLinks) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (int i = 0; i < 200; ++i) all.emplace_back(FullKeyOf(i), "loaded");
+  all[7].second = std::string(20'000, 'x');  // its entry lies in the same chunks as the others
+  test::PairSource records(all);
+  IngestReport report;
+  IngestOptions sorted;
+  sorted.sorted = true;
+  ASSERT_TRUE(parts_.bulk_loader.Load(&records, sorted, &report).ok());
+  while (TablesOfL0() != 0) parts_.Merge();
+  while (test::StoreParts::Worked(parts_.indexes.BuildStep())) {
+  }
+  PutTable(0, 200, "new");
+  ASSERT_TRUE(IsDue()) << "by what the tables are";
+  MergeFully();
+  EXPECT_EQ(parts_.full_merger.merges(), 0u);
+  EXPECT_EQ(TablesOfL0(), 0u);
+  parts_.Reclaim();
+  EXPECT_TRUE(parts_.Verify().problems.empty()) << parts_.Verify().problems.front();
+  ExpectKeys(0, 200, "new");
 }
 
 TEST_F(FullMergerTest, DamageIsNotCopied) {
@@ -340,9 +395,9 @@ TEST_F(FullMergerInASmallPoolTest, OneThatFindsNoRoomComesToNothing) {
   PutTable(0, kFullKeys, value);
   const uint64_t used = parts_.pool->used_chunks();
   const std::vector<uint64_t> ids{parts_.state().version->l0().front()->id()};
-  const Result<FullMerger::Merged> merged = parts_.full_merger.Run(ids, parts_.merger.kept());
+  const Result<uint64_t> merged = parts_.full_merger.Run(ids);
   ASSERT_TRUE(merged.ok()) << merged.status().ToString();
-  EXPECT_EQ(merged->tables, 0u);
+  EXPECT_EQ(*merged, 0u);
   EXPECT_EQ(parts_.pool->used_chunks(), used);
   EXPECT_TRUE(parts_.Verify().problems.empty()) << parts_.Verify().problems.front();
   ExpectKeys(0, kFullKeys, value);

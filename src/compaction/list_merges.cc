@@ -22,18 +22,12 @@ uint64_t BytesAnEntry(const pool::PmemPool& pool, const level::Version& version)
   return entries == 0 ? 0 : std::max<uint64_t>(bytes / entries, sizeof(format::EntryHeader));
 }
 
-namespace {
-
-/// Whether copies of the list leave the room that writes may have.
-bool HasRoomForCopies(const pool::PmemPool& pool, const level::Version& version,
-                      const level::PmemTable& list) {
+bool HasRoomForCopies(const pool::PmemPool& pool, const level::Version& version, uint64_t entries) {
   if (pool.max_bytes() == 0) return true;
   const uint64_t growth = pool.max_bytes() - std::min(pool.pool_bytes(), pool.max_bytes());
   const auto spare = static_cast<uint64_t>(std::max<int64_t>(pool.spare_chunks(), 0));
-  return spare * pool.chunk_bytes() + growth > list.entries() * BytesAnEntry(pool, version);
+  return spare * pool.chunk_bytes() + growth > entries * BytesAnEntry(pool, version);
 }
-
-}  // namespace
 
 /// Gives `level` an empty list to take entries in with; the commit that begins the merge of the
 /// other one names it, and the state is shown after that. Aborted, and nothing has changed, when
@@ -83,7 +77,9 @@ Status Merger::CopyList(const Plan& plan) {
     BRAID_DCHECK(versions.record().Originals() == nullptr);
     source = InputOf(versions.state(), plan);
     if ((source->record().flags & format::kTableWasCopied) != 0) return Status::OK();
-    if (!HasRoomForCopies(pool_, *versions.state().version, *source)) return Status::OK();
+    if (!HasRoomForCopies(pool_, *versions.state().version, source->entries())) {
+      return Status::OK();
+    }
     const Result<uint32_t> taken = versions.TakeHead();
     if (!taken.ok()) return Status::OK();
     slot = {*taken, versions.NewTableId()};

@@ -126,22 +126,16 @@ Result<Merger::Merged> Merger::Merge(const Plan& plan) {
   return plan.inputs.size() > 1 ? MergeGroup(plan) : MergeOldest(plan);
 }
 
-bool Merger::MayMergeFully(const level::ReadState& state) {
-  if (!kept_.is_known()) {
-    if (const auto met = store_.indexes->kept(); met) kept_.Found(*met);
-  }
-  return store_.full_merger->IsDue(state, kept_);
-}
-
-/// Where that is not to be, or came to nothing, as others.
+/// Where all of the oldest table is overwritten, or a full merge came to nothing, as others.
 Result<Merger::Merged> Merger::MergeFully(const Plan& plan) {
-  Merged merged;
   const std::shared_ptr<const level::ReadState> state = store_.versions->Lock().Keep();
   if (!store_.overwrites->IsObsolete(*state)) {
-    const Result<FullMerger::Merged> done = store_.full_merger->Run(plan.inputs, &kept_);
-    if (!done.ok()) return done.status();
-    merged = {done->tables, done->entries, true};
-    if (merged.tables != 0) return merged;
+    const Result<uint64_t> entries = store_.full_merger->Run(plan.inputs);
+    if (!entries.ok()) return entries.status();
+    if (*entries != 0) {
+      kept_.StartAnew();  // there are no others
+      return Merged{plan.inputs.size(), *entries, true};
+    }
   }
   Plan oldest = plan;
   oldest.inputs = {plan.inputs.back()};

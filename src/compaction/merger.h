@@ -105,13 +105,6 @@ class Merger {
   /// Aborted, when it was stopped; all others end writes.
   Result<Merged> Merge(const Plan& plan);
 
-  /// As FullMerger::IsDue.
-  bool MayMergeFully(const level::ReadState& state);
-  /// As FullMerger::WaitsForFlush.
-  bool WaitsForFlush(const level::ReadState& state, bool is_due) {
-    return store_.full_merger->WaitsForFlush(state, is_due);
-  }
-
   /// Marks the entries of a list obsolete that was copied, and forgets the list. False when there
   /// is none. Errors end writes.
   Result<bool> DropOriginals();
@@ -190,5 +183,9 @@ std::shared_ptr<level::PmemTable> InputOf(const level::ReadState& state, const P
 
 /// Bytes of the pool that an entry of a table takes, garbage included; 0: there is none.
 uint64_t BytesAnEntry(const pool::PmemPool& pool, const level::Version& version);
+
+/// Whether copies of so many entries leave the room that writes may have; true where the pool has
+/// no limit.
+bool HasRoomForCopies(const pool::PmemPool& pool, const level::Version& version, uint64_t entries);
 
 }  // namespace braid::compaction

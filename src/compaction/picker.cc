@@ -195,14 +195,14 @@ Plan PickMerge(const StoreFacts& facts, const CompactionOptions& options) {
   plan.from = 0;
   plan.to = 1;
   plan.method = *options.kind == MergeKind::kCopy ? MergeMethod::kCopyAndLink : MergeMethod::kLink;
-  if (facts.merges_fully && !is_open && plan.method == MergeMethod::kLink) {
+  if (is_open || plan.method != MergeMethod::kLink) {
+    plan.inputs = {l0.back().id};
+  } else if (facts.merges_fully) {
     plan.method = MergeMethod::kFull;
-    plan.is_bottom = true;
     for (const TableFacts& table : l0) plan.inputs.push_back(table.id);
-    return plan;
+  } else {
+    plan.inputs = SideBySide(l0, facts.most_merges);
   }
-  const bool alone = is_open || plan.method != MergeMethod::kLink;
-  plan.inputs = alone ? std::vector{l0.back().id} : SideBySide(l0, facts.most_merges);
   // Open merges are always those of the oldest tables.
   BRAID_DCHECK(!plan.inputs.empty() && plan.inputs.back() == l0.back().id);
   plan.is_bottom = plan.to + 1 == facts.levels.size();

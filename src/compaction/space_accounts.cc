@@ -10,7 +10,6 @@
 #include "base/epoch.h"
 #include "base/prefetch.h"
 #include "log/log_reader.h"
-#include "merge/full_merge.h"
 
 namespace braid::compaction {
 
@@ -115,34 +114,17 @@ void SpaceAccounts::Moved(const index::Replacement* moved, size_t count) {
   });
 }
 
-void SpaceAccounts::LeftBehind(const std::vector<index::Replacement>& read) {
-  if (cache::LookupCache* const cache = store_.lookup_cache; cache != nullptr) {
-    std::array<uint64_t, kRound> hashes{};
-    constexpr uint64_t kDelete = merge::FullMerge::kDelete;
-    // An entry with the key; 0: it is that of the one before, which hides it.
-    const auto key_at = [&](size_t i) {
-      return (read[i].from & kDelete) != 0 ? read[i].from & ~kDelete : read[i].to;
+void SpaceAccounts::LeftBehind(const std::vector<index::Replacement>& newest) {
+  if (store_.lookup_cache != nullptr) {
+    // Either has the key, and copies lie one behind the other. No bucket names what is hidden: a
+    // newer version was flushed over it, or L1 was not filled from yet (lookup_cache.h, 1 and 6).
+    const auto offset_at = [&](size_t i) {
+      return newest[i].to != 0 ? newest[i].to : newest[i].from;
     };
-    const auto ask = [&](size_t i) {
-      if (i < read.size() && key_at(i) != 0) base::PrefetchRange(pool_.At(key_at(i)), 64);
-    };
-    const auto hash = [&](size_t i) {
-      const uint64_t to = key_at(i);
-      hashes[i % kRound] =
-          to == 0 ? hashes[(i + kRound - 1) % kRound] : base::Hash64(pool_.KeyAt(to));
-      cache->Prefetch(hashes[i % kRound]);
-    };
-    constexpr size_t kBuckets = kRound / 2;
-    for (size_t i = 0; i < std::min(kRound, read.size()); ++i) ask(i);
-    for (size_t i = 0; i < read.size() + kBuckets; ++i) {
-      ask(i + kRound);
-      if (i < read.size()) hash(i);
-      if (i < kBuckets) continue;
-      const index::Replacement& gone = read[i - kBuckets];
-      const uint64_t its_hash = hashes[(i - kBuckets) % kRound];
-      gone.to == 0 ? cache->Forget(its_hash, gone.from & ~kDelete)
-                   : cache->Replace(its_hash, gone.from, gone.to);
-    }
+    InRounds(newest.size(), offset_at, [&](size_t i, const format::EntryHeader&, uint64_t hash) {
+      newest[i].to != 0 ? store_.lookup_cache->Replace(hash, newest[i].from, newest[i].to)
+                        : store_.lookup_cache->Forget(hash, newest[i].from);
+    });
   }
   format::LeftBehind left_behind;
   {

@@ -49,10 +49,10 @@ class SpaceAccounts {
   void DiedHidden(const std::vector<uint64_t>& entries);
   /// Originals that gave way to their copies; they have no extents.
   void Moved(const index::Replacement* moved, size_t count);
-  /// A full merge has read these, in the order of keys: originals and their copies, or what is
-  /// hidden. Chunks that the manifest says are left behind are retired. A look at each copy, and at
-  /// its bucket of the lookup cache.
-  void LeftBehind(const std::vector<index::Replacement>& read);
+  /// A full merge has put copies in the place of these, or nothing in that of deletes (0). Chunks
+  /// that the manifest says are left behind are retired. A look at each copy, and at its bucket of
+  /// the lookup cache; and at the header of each chunk.
+  void LeftBehind(const std::vector<index::Replacement>& newest);
   /// Of the tables. Nothing while a merge is open, even one that was stopped: its end retires them.
   void RetireEmptyChunks();
   /// What a view pins that no extent retired from now on is to be reused for.

@@ -24,7 +24,7 @@ Result<FlushResult> CopyFlush::Run(index::EntryIndex* tree, const index::LiveVie
                                    uint64_t head_offset, Log log) {
   BRAID_DCHECK(newest_.empty() && dropped_.empty() && kept_chunks_.empty());
   BRAID_DCHECK(pool_->IsHead(head_offset));
-  result_.BeginContent();
+  result_.is_plain = true;
   Status copied = base::CatchToStatus([&] { return CopyAll(*tree, views, log); });
   if (copied.ok() && pool_->failed()) copied = pool_->FaultStatus();
   if (!copied.ok()) {
@@ -91,12 +91,7 @@ bool CopyFlush::IsCopied(const EntryHeader& entry, uint64_t offset) const {
 
 /// Into the list: a copy, or the entry itself.
 Status CopyFlush::Place(const EntryHeader& entry, uint64_t offset, bool is_newest) {
-  log::PendingEntry pending;
-  pending.op = entry.op();
-  pending.key = entry.key();
-  pending.value = entry.value();
-  pending.key_hash = base::Hash64(pending.key);
-  pending.value_check = entry.value_check;
+  log::PendingEntry pending = level::CopiedEntries::CopyOf(entry);
   uint64_t place = offset;
   if (IsCopied(entry, offset)) {
     // A copy gets new checks: damage must not be copied, or nobody would see it again.
@@ -116,7 +111,7 @@ Status CopyFlush::Place(const EntryHeader& entry, uint64_t offset, bool is_newes
   }
   ++result_.entries;
   result_.max_sequence = std::max(result_.max_sequence, entry.sequence());
-  result_.NoteContent(is_newest, pending.op);
+  if (!is_newest || pending.op != format::EntryOp::kPut) result_.is_plain = false;
   if (!is_newest) return Status::OK();
   newest_.push_back({offset, place});
   if (lookup_ != nullptr) hashes_.push_back(pending.key_hash);

@@ -70,10 +70,10 @@ Result<uint64_t> Flusher::FlushTable(memtable::MemTable* memtable, uint32_t head
   if (!flushed.ok()) return flushed.status();
   record.entries = flushed->entries;
   record.max_sequence = flushed->max_sequence;
-  const level::Content content = flushed->content;
+  const bool is_plain = flushed->is_plain;
   std::list<level::WaitingTable> table(1);
   table.front() = {record, std::move(flushed->touched), std::move(flushed->obsolete_extents)};
-  if (Status s = Show(memtable, &table, content); !s.ok()) return s;
+  if (Status s = Show(memtable, &table, is_plain); !s.ok()) return s;
   BRAID_DCHECK(table.empty() == Waits(*memtable));
   if (!table.empty() && !table.front().obsolete_extents.empty()) {
     store_.reclaimer->Retire({.chunks = {}, .extents = std::move(table.front().obsolete_extents)});
@@ -109,13 +109,13 @@ Result<flush::FlushResult> Flusher::LinkOrCopy(const memtable::MemTable& memtabl
 /// Shows the table that `memtable` has become to readers in the memtable's place. `table` is one
 /// node: it waits for its group from here on, or is committed at once.
 Status Flusher::Show(memtable::MemTable* memtable, std::list<level::WaitingTable>* table,
-                     level::Content content) {
+                     bool is_plain) {
   const level::VersionSet::Locked versions = store_.versions->Lock();
   // All that may fail comes before the commit.
   const format::TableRecord& record = table->front().record;
   BRAID_DCHECK(table->size() == 1 && versions.state().immutables.back().get() == memtable);
   auto shown = std::make_shared<level::PmemTable>(&pool_, record, store_.options->verify_checksums);
-  shown->set_content(content);
+  if (is_plain) shown->set_is_plain();
   // Where memory is short the table does without, as TableIndexes::Fit would decide.
   const std::shared_ptr<index::EntryIndex> tree = memtable->flush_source().entries;
   if (tree != nullptr && store_.budget->ToCome(versions.state()) <= store_.budget->Goal()) {

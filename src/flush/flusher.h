@@ -73,8 +73,7 @@ class Flusher {
  private:
   Result<uint64_t> FlushTable(memtable::MemTable* memtable, uint32_t head);
   Result<flush::FlushResult> LinkOrCopy(const memtable::MemTable& memtable, uint32_t head);
-  Status Show(memtable::MemTable* memtable, std::list<level::WaitingTable>* table,
-              level::Content content);
+  Status Show(memtable::MemTable* memtable, std::list<level::WaitingTable>* table, bool is_plain);
   Status CommitWaiting();
   /// Whether the memtable's table waits for its group's write-back.
   bool Waits(const memtable::MemTable& memtable) const noexcept {

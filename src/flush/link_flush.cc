@@ -25,7 +25,7 @@ Result<FlushResult> LinkFlush::Run(const index::EntryIndex& tree, const index::L
   BRAID_DCHECK(pool_->IsHead(head_offset) && unflushed_ == nullptr);
   BRAID_DCHECK(pool_->strands() <= format::kMaxRegions);
   result_ = FlushResult{};
-  result_.BeginContent();
+  result_.is_plain = true;
   // The head is put together in DRAM; entries are linked where they are.
   for (uint32_t strand = 0; strand < pool_->strands(); ++strand) {
     for (uint32_t layer = 0; layer < kMaxHeight; ++layer) {
@@ -74,7 +74,7 @@ Status LinkFlush::LinkVersions(uint64_t newest, const index::LiveViews& views) {
     const bool seen = index::IsVersionNeeded(views, sequence, newer);
     if (seen) {
       LinkEntry(entry);
-      result_.NoteContent(offset == newest, entry->op());
+      if (offset != newest || entry->op() != format::EntryOp::kPut) result_.is_plain = false;
       if (lookup_ != nullptr && offset == newest) {
         lookup_->Fill(base::Hash64(entry->key()), offset);
       }

@@ -22,7 +22,6 @@
 #include "cache/lookup_cache.h"
 #include "index/entry_tree.h"
 #include "index/retention.h"
-#include "level/pmem_table.h"
 #include "pool/chunk_usage.h"
 
 namespace braid::flush {
@@ -30,17 +29,9 @@ namespace braid::flush {
 struct FlushResult {
   uint64_t entries = 0;  // linked
   uint64_t max_sequence = 0;
-  level::Content content = level::Content::kAny;
+  bool is_plain = false;                   // puts only, one a key, in a list that may stay as it is
   std::vector<uint64_t> obsolete_extents;  // of versions left out
   std::vector<uint64_t> touched;  // with kLater: offsets of all entries, linked or left out
-
-  /// Of a list that may stay as it is, before the first entry / for each.
-  void BeginContent() noexcept { content = level::Content::kPuts; }
-  void NoteContent(bool is_newest, format::EntryOp op) noexcept {
-    if (!is_newest) content = level::Content::kAny;
-    if (op == format::EntryOp::kPut || content == level::Content::kAny) return;
-    content = level::Content::kOneVersion;
-  }
 };
 
 /// When links and obsolete marks are written back to the medium.

@@ -41,6 +41,17 @@ class CopiedEntries {
     list_.emplace(pool_, is_staged_ ? &staged_ : nullptr);
   }
 
+  /// What Add takes, of an entry that is copied; the caller has seen, or sees, that it is intact.
+  static log::PendingEntry CopyOf(const format::EntryHeader& entry) noexcept {
+    log::PendingEntry pending;
+    pending.op = entry.op();
+    pending.key = entry.key();
+    pending.value = entry.value();
+    pending.key_hash = base::Hash64(pending.key);
+    pending.value_check = entry.value_check;
+    return pending;
+  }
+
   /// Copies `pending`, of which key, value, hash and the value's check are set, behind what came
   /// before, into `region`. OutOfSpace: nothing of it is held. Returns the place of the copy.
   Result<uint64_t> Add(log::PendingEntry* pending, uint64_t sequence, uint32_t region) {

@@ -38,13 +38,6 @@ struct KeyRange {
   bool is_known = false;
 };
 
-/// What this session knows of the entries of a table that it has flushed.
-enum class Content : uint8_t {
-  kAny,
-  kOneVersion,  ///< of each key
-  kPuts,        ///< the same, and no deletes
-};
-
 class PmemTable final : public Table, public std::enable_shared_from_this<PmemTable> {
  public:
   /// A table of L0 or of a run, whose head is copied, or another list, whose head is read in place.
@@ -69,17 +62,16 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
   /// Copies of entries of L1, made by collection; only a merge reads it.
   bool is_copies() const noexcept { return (record_.flags & format::kTableOfCopies) != 0; }
   /// Puts only, one a key: it may become an empty level as it is. As far as this session knows.
-  bool is_plain() const noexcept { return content_ == Content::kPuts; }
-  bool has_one_version() const noexcept { return content_ != Content::kAny; }
+  bool is_plain() const noexcept { return is_plain_; }
   /// Loaded in bulk by this session: plain.
   bool is_load() const noexcept { return is_load_; }
   /// These before others know the table.
-  void set_content(Content content) noexcept {
+  void set_is_plain() noexcept {
     BRAID_DCHECK(record_.level == 0 && !is_copies());
-    content_ = content;
+    is_plain_ = true;
   }
   void set_is_load() noexcept {
-    set_content(Content::kPuts);
+    set_is_plain();
     is_load_ = true;
   }
   uint32_t head_index() const noexcept { return record_.head; }
@@ -147,7 +139,7 @@ class PmemTable final : public Table, public std::enable_shared_from_this<PmemTa
   pool::PmemPool* pool_;
   format::TableRecord record_;
   bool verify_;
-  Content content_ = Content::kAny;
+  bool is_plain_ = false;
   bool is_load_ = false;
   std::atomic<bool> is_bounded_{false};
   std::string bound_;  // not changed any more once is_bounded_ is set

@@ -47,8 +47,8 @@ bool MayMergeSideBySide(const LsmStore& store, const level::VersionSet::ConstLoc
 void TellOfMerges(LsmStore* store, compaction::StoreFacts* facts) {
   const std::shared_ptr<const level::ReadState> state = store->versions.Lock().Keep();
   facts->l0_waits = store->overwrites.IsWorthWaiting(*state);
-  facts->merges_fully = store->merger.MayMergeFully(*state);
-  facts->awaits_flush = store->merger.WaitsForFlush(*state, facts->merges_fully);
+  facts->merges_fully = store->full_merger.IsDue(*state);
+  facts->awaits_flush = store->full_merger.WaitsForFlush(*state, facts->merges_fully);
 }
 
 void TellOfTables(const LsmStore& store, const level::VersionSet::ConstLocked& versions,

@@ -31,12 +31,7 @@ Result<bool> CopyTable(pool::PmemPool* pool, pool::ChunkUsage* usage, const inde
       return pool->CorruptionAt(offset, "entry", "its check does not match, or it is out of order");
     }
     if (entry->has(format::kValueInExtent)) return give_back();
-    log::PendingEntry pending;
-    pending.op = entry->op();
-    pending.key = entry->key();
-    pending.value = entry->value();
-    pending.key_hash = base::Hash64(pending.key);
-    pending.value_check = entry->value_check;
+    log::PendingEntry pending = level::CopiedEntries::CopyOf(*entry);
     const Status placed = copies.Add(&pending, entry->sequence(), pool->RegionOf(offset)).status();
     if (placed.IsOutOfSpace()) return give_back();
     if (!placed.ok()) return placed;

@@ -13,12 +13,9 @@
 
 namespace braid::merge {
 
-using format::ChunkKind;
 using format::EntryHeader;
 
 namespace {
-/// Refs that are taken from the trees at a time, within one read section.
-constexpr size_t kRefsAtOnce = 192;
 /// Entries that are asked for ahead, and what of each: behind that the hardware goes on.
 constexpr size_t kEntriesAhead = 12;
 constexpr uint64_t kMostBytesAhead = 192;
@@ -26,10 +23,10 @@ constexpr uint64_t kMostBytesAhead = 192;
 
 Status FullMerge::Run(std::vector<index::TreeSource> sources, uint64_t entries,
                       uint64_t head_offset, const std::function<bool()>& pause) {
-  BRAID_DCHECK(read_.empty() && pool_->IsHead(head_offset));
+  BRAID_DCHECK(newest_.empty() && pool_->IsHead(head_offset));
   // At once: to copy what was noted, to twice the room, is a step of milliseconds.
-  read_.reserve(entries);
-  charge_.Set(read_.capacity() * sizeof read_.front());
+  newest_.reserve(entries);
+  charge_.Set(newest_.capacity() * sizeof newest_.front());
   if (Status s = CopyAll(std::move(sources), pause); !s.ok()) return s;
   if (entries_ == 0) return Status::NotSupported("there would be an empty list");
   if (pool_->failed()) return pool_->FaultStatus();
@@ -40,10 +37,10 @@ Status FullMerge::Run(std::vector<index::TreeSource> sources, uint64_t entries,
 
 Status FullMerge::CopyAll(std::vector<index::TreeSource> sources,
                           const std::function<bool()>& pause) {
-  BRAID_DCHECK(!sources.empty() && sources.size() <= kRefsAtOnce);  // a key's refs come together
+  BRAID_DCHECK(!sources.empty() && sources.size() <= kPiece);  // a key's refs come together
   index::TreeMerge merge(pool_, std::move(sources));
-  std::array<uint64_t, kRefsAtOnce> pieces[2];
-  const auto next = [&](std::array<uint64_t, kRefsAtOnce>& piece, bool begins) {
+  std::array<uint64_t, kPiece> pieces[2];
+  const auto next = [&](std::array<uint64_t, kPiece>& piece, bool begins) {
     const base::EpochGuard guard;
     return begins ? merge.Seek({true, true, true, {}}, piece.data(), piece.size())
                   : merge.Next(piece.data(), piece.size());
@@ -54,8 +51,8 @@ Status FullMerge::CopyAll(std::vector<index::TreeSource> sources,
   size_t count = next(pieces[0], true);
   for (size_t i = 0; i < std::min(count, kEntriesAhead); ++i) ask(pieces[0][i]);
   for (size_t turn = 0; count > 0; turn ^= 1) {
-    const std::array<uint64_t, kRefsAtOnce>& refs = pieces[turn];
-    const std::array<uint64_t, kRefsAtOnce>& following = pieces[turn ^ 1];
+    const std::array<uint64_t, kPiece>& refs = pieces[turn];
+    const std::array<uint64_t, kPiece>& following = pieces[turn ^ 1];
     const size_t following_count = next(pieces[turn ^ 1], false);
     for (size_t i = 0; i < count; ++i) {
       if (i + kEntriesAhead < count) {
@@ -63,25 +60,15 @@ Status FullMerge::CopyAll(std::vector<index::TreeSource> sources,
       } else if (i + kEntriesAhead - count < following_count) {
         ask(following[i + kEntriesAhead - count]);
       }
-      const uint64_t offset = refs[i] & ~index::TreeMerge::kOlder;
-      if (!MayBeLeftBehind(offset)) return Status::NotSupported("an entry must stay in its chunk");
-      if (offset != refs[i]) {
-        read_.push_back({offset, 0});
-      } else if (Status s = Copy(offset); !s.ok()) {
-        return s;
-      }
+      if ((refs[i] & index::TreeMerge::kOlder) != 0) continue;
+      if (Status s = Copy(refs[i]); !s.ok()) return s;
     }
+    read_ += count;
     if (pause()) return Status::Aborted("the merge was stopped");
     if (pool_->failed()) return pool_->FaultStatus();
     count = following_count;
   }
   return merge.status();
-}
-
-/// Invariant 3. Reads nothing of the pool.
-bool FullMerge::MayBeLeftBehind(uint64_t offset) const {
-  const ChunkKind kind = pool_->StateOf(pool_->ChunkOf(offset)).kind();
-  return kind == ChunkKind::kCopied || kind == ChunkKind::kCollected;
 }
 
 Status FullMerge::Copy(uint64_t offset) {
@@ -90,19 +77,14 @@ Status FullMerge::Copy(uint64_t offset) {
   if (entry->has(format::kValueInExtent) || entry->has(format::kValueElsewhere)) {
     return Status::NotSupported("an entry can't be copied");
   }
-  log::PendingEntry pending;
-  pending.op = entry->op();
-  pending.key = entry->key();
-  pending.value = entry->value();
-  pending.key_hash = base::Hash64(pending.key);
-  pending.value_check = entry->value_check;
+  log::PendingEntry pending = level::CopiedEntries::CopyOf(*entry);
   // A copy gets new checks: damage must not be copied, or nobody would see it again.
   if (!index::KeyIsIntact(*pool_, *entry, offset, pending.key_hash) ||
       format::ValueCheck(pending.value) != entry->value_check) {
     return pool_->CorruptionAt(offset, "entry", "it has changed since it was written");
   }
   if (pending.op == format::EntryOp::kDelete) {
-    read_.push_back({offset | kDelete, 0});
+    newest_.push_back({offset, 0});
     return Status::OK();
   }
   BRAID_DCHECK(pending.op == format::EntryOp::kPut);
@@ -112,7 +94,7 @@ Status FullMerge::Copy(uint64_t offset) {
       copies_.Add(&pending, sequence, pool_->RegionOfChunk(pool_->ChunkOf(offset)));
   if (!copy.ok()) return copy.status();
   BRAID_DCHECK(*copy != offset && pending.extent == 0);
-  read_.push_back({offset, *copy});
+  newest_.push_back({offset, *copy});
   ++entries_;
   return Status::OK();
 }
@@ -120,11 +102,11 @@ Status FullMerge::Copy(uint64_t offset) {
 /// When all copies are in the pool: the tree compares their keys.
 void FullMerge::Index() {
   tree_ = index::NewEntryIndex(pool_, MemTableKind::kBTree);
-  for (size_t i = 0; i < read_.size(); ++i) {
-    if (i + kEntriesAhead < read_.size() && read_[i + kEntriesAhead].to != 0) {
-      base::PrefetchRange(pool_->At(read_[i + kEntriesAhead].to), 2 * media::kLineBytes);
+  for (size_t i = 0; i < newest_.size(); ++i) {
+    if (i + kEntriesAhead < newest_.size() && newest_[i + kEntriesAhead].to != 0) {
+      base::PrefetchRange(pool_->At(newest_[i + kEntriesAhead].to), 2 * media::kLineBytes);
     }
-    const uint64_t to = read_[i].to;
+    const uint64_t to = newest_[i].to;
     if (to != 0) tree_->Append(pool_->KeyAt(to), to);
   }
   BRAID_DCHECK(tree_->size() == entries_ || pool_->failed());

@@ -6,7 +6,6 @@
 //   1. Only puts that stand alone are copied, and deletes go, since nothing is below: a merge that
 //      meets another entry is given up.
 //   2. A copy has the number of its original.
-//   3. All that is read, hidden or not, lies in chunks that can be left behind as a whole.
 // Persistence: nothing is committed here: chunks of the kind kCollected, which an open frees unless
 // the manifest says that they belong to the store. The list and its head are durable when Run
 // returns.
@@ -34,21 +33,22 @@ class FullMerge {
   FullMerge(const FullMerge&) = delete;
   FullMerge& operator=(const FullMerge&) = delete;
 
+  /// Entries between two calls of `pause`, at most.
+  static constexpr size_t kPiece = 192;
+
   /// Reads `sources`, newest first, each a tree that knows its keys, over `entries` in all, and
-  /// writes a list behind the head at `head_offset`. `pause`: now and then; true: stop. Errors:
-  /// OutOfSpace; Aborted when it was stopped; NotSupported where an entry must stay where it is, or
-  /// none is left;
-  /// Corruption: then the caller calls GiveBack. Throws std::bad_alloc. Cost: a copy and an insert
-  /// into a tree for each key; of what is hidden the entries are not read.
+  /// writes a list behind the head at `head_offset`. `pause`: now and then; true: stop. Errors,
+  /// after which the caller calls GiveBack: OutOfSpace; Aborted when it was stopped; NotSupported
+  /// where an entry can't be copied, or none is left; Corruption. Throws std::bad_alloc. Cost: a
+  /// copy and an insert into a tree for each key; of what is hidden the entries are not read.
   Status Run(std::vector<index::TreeSource> sources, uint64_t entries, uint64_t head_offset,
              const std::function<bool()>& pause);
   void GiveBack() { copies_.GiveBack(); }
 
-  /// In an original: it is a delete, which has no copy.
-  static constexpr uint64_t kDelete = 1;
-  /// All that was read, in the order of keys: an original and its copy, or a delete; or, behind the
-  /// one of the same key, what that hides, and no copy (0).
-  const std::vector<index::Replacement>& read() const noexcept { return read_; }
+  /// The newest entry of each key, in their order, and its copy; 0: it is a delete, which has none.
+  const std::vector<index::Replacement>& newest() const noexcept { return newest_; }
+  /// Entries, hidden ones included.
+  uint64_t read() const noexcept { return read_; }
   /// Over the new list: all of it.
   const std::shared_ptr<index::EntryIndex>& tree() const noexcept { return tree_; }
   uint64_t entries() const noexcept { return entries_; }
@@ -56,14 +56,14 @@ class FullMerge {
  private:
   Status CopyAll(std::vector<index::TreeSource> sources, const std::function<bool()>& pause);
   Status Copy(uint64_t offset);
-  bool MayBeLeftBehind(uint64_t offset) const;
   void Index();
 
   pool::PmemPool* const pool_;
   level::CopiedEntries copies_;
   base::MemoryCharge charge_;  // for what follows
-  std::vector<index::Replacement> read_;
+  std::vector<index::Replacement> newest_;
   std::shared_ptr<index::EntryIndex> tree_;
+  uint64_t read_ = 0;
   uint64_t entries_ = 0;
   uint64_t likely_bytes_ = 64;  // of an entry
 };

@@ -165,7 +165,8 @@ enum class Mutant : int {
   kObsoleteTableNotMarked,     ///< obsolete table: its entries stay live
   kFullMergeForViews,          ///< full merge: though a view needs an older version
   kFullMergeBesideLoad,        ///< full merge: while a load writes to chunks of any id
-  kFullMergeLeavesHidden,      ///< full merge: what is hidden may lie in a log that stays
+  kFullMergeLeavesLogs,        ///< full merge: what is hidden may lie in a log that stays
+  kFullMergeLeavesExtents,     ///< full merge: or have its value in an extent
   kLeftBehindNotSaid,          ///< full merge: the manifest does not tell of what is left behind
   kLeftBehindTooMuch,          ///< full merge: it tells so of the new list, too
   kLeftBehindKept,             ///< recovery: chunks that were left behind stay
