@@ -10,6 +10,7 @@ count_tests.py --record FILE NAME CODE LOG  writes a result of its own, for step
 A skipped test is neither passed nor failed; how many there are is said on a line of its own.
 """
 
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -18,6 +19,8 @@ import xml.etree.ElementTree as ElementTree
 FIRST_LINES = 8
 LAST_LINES = 3
 LINE_CHARACTERS = 200
+# Of more than so many the names are said once more, in a line.
+MANY_FAILURES = 3
 
 
 class Counts:
@@ -97,12 +100,23 @@ def print_slowest(paths, most):
         print(f"  {seconds:6.1f}  {name}")
 
 
+def last_lines(log):
+    """Of a file, in characters that XML takes: the log may not be at hand later."""
+    try:
+        with open(log, errors="replace", encoding="utf-8") as file:
+            lines = file.read().splitlines()[-FIRST_LINES:]
+    except OSError:
+        return []
+    return [re.sub(r"[^\t -\ud7ff\ue000-\ufffd]", "?", line) for line in lines]
+
+
 def record(path, name, code, log):
     root = ElementTree.Element("testsuite")
     status = "run" if code == "0" else "fail"
     case = ElementTree.SubElement(root, "testcase", name=name, status=status)
     if code != "0":
-        ElementTree.SubElement(case, "failure", message=f"see {log}")
+        failure = ElementTree.SubElement(case, "failure", message="")
+        failure.text = "\n".join([f"see {log}", *last_lines(log)])
     ElementTree.ElementTree(root).write(path)
 
 
@@ -121,6 +135,8 @@ def main(arguments):
         print(f"FAILED {name}")
         for line in lines:
             print(f"  {line}")
+    if failed > MANY_FAILURES:
+        print("failed: " + ", ".join(counts.failures))
     if counts.skipped:
         print(f"{counts.skipped} skipped")
     if counts.passed + failed == 0:

@@ -149,6 +149,10 @@ def main():
         outcome = row["outcome"] if row["outcome"] in GOOD else row["outcome"].upper()
         print(f"{row['name']:<28} {row['mistake']:<16} {outcome:<9} {row['images'] or '-':>7} "
               f"{row['seconds']:>6.1f}  {row['found_by'][:90]}")
+    # Once more, where who reads only the end sees them.
+    for row in rows:
+        if row["outcome"] not in GOOD:
+            print(f"not killed: {row['name']}")
     for line in broken:
         print(f"fails without any fault: {line}")
     if arguments.json:

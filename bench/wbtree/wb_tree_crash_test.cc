@@ -277,12 +277,15 @@ class CrashRun {
   uint64_t splits_ = 0;
 };
 
+/// So that leaves are split, and a crash lies in the middle of that.
+constexpr uint64_t kFewestSteps = 100;
+
 class WbTreeCrashTest : public ::testing::TestWithParam<MediaClass> {};
 
 TEST_P(WbTreeCrashTest, EveryImageHoldsWhatWasAcknowledged) {
   SCOPED_TRACE(test::ReplayLine());
   CrashRun run(test::BaseSeed(), GetParam(), Fault::kNone, false);
-  EXPECT_EQ(run.Run(test::Sized(600, 6'000), 900), "");
+  EXPECT_EQ(run.Run(std::max<uint64_t>(test::Sized(600, 6'000), kFewestSteps), 900), "");
   std::printf(
       "[ crashes  ] %llu images, %llu inside recovery, %llu splits, %llu redone, %llu slots "
       "rebuilt\n",

@@ -1,9 +1,11 @@
 """Processes of a test run: each ends, at the latest with the run, together with all it has started.
 
-One that writes nothing for too long is taken for stuck. It is asked to abort first: interpreters and
-sanitizers say then where they are."""
+One that writes nothing for too long is taken for stuck. What its threads do is written behind its
+output, and it is asked to abort first: interpreters and sanitizers say then where they are."""
 
 import os
+import pathlib
+import shutil
 import signal
 import subprocess
 import threading
@@ -35,6 +37,7 @@ def run(arguments, output, environment, tick=None, silence_seconds=SILENCE_SECON
             if now != size:
                 size, since = now, time.monotonic()
             elif time.monotonic() - since > silence_seconds:
+                _write_where(process, output)
                 return _end(process), STUCK
     finally:
         with _lock:
@@ -61,6 +64,29 @@ def _start(arguments, output, environment):
                                    start_new_session=True)
         _living.add(process)
         return process
+
+
+def _write_where(process, output):
+    """Writes what each thread of the process waits for, and where it is if there is a debugger."""
+    lines = [""]
+    for task in sorted(pathlib.Path(f"/proc/{process.pid}/task").glob("*")):
+        facts = []
+        for name in ("comm", "wchan", "syscall", "schedstat"):
+            try:
+                facts.append((task / name).read_text().strip() or "-")
+            except OSError:  # it has ended, or may not be looked at
+                facts.append("?")
+        lines.append(f"thread {task.name} ({facts[0]}): waits in {facts[1]}, call {facts[2]}, "
+                     f"ran {facts[3]}")
+    os.write(output.fileno(), ("\n".join(lines) + "\n").encode())
+    if shutil.which("gdb") is None:
+        return
+    try:
+        subprocess.run(["gdb", "--batch", "-nx", "-p", str(process.pid), "-ex",
+                        "thread apply all backtrace 12"], stdin=subprocess.DEVNULL, stdout=output,
+                       stderr=subprocess.DEVNULL, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        pass
 
 
 def _end(process):

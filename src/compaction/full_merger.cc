@@ -34,11 +34,6 @@ constexpr uint64_t kMemoryAnEntry = sizeof(index::Replacement) + 24;
 /// counted.
 constexpr uint64_t kBytesAPiece = merge::FullMerge::kPiece * 128;
 
-bool HasWholeTree(const level::PmemTable& list) {
-  const std::shared_ptr<const index::EntryIndex> tree = list.WholeTree();
-  return tree != nullptr && tree->knows_keys();
-}
-
 }  // namespace
 
 /// By what does not change while the store is open.
@@ -56,21 +51,11 @@ bool FullMerger::IsDue(const level::ReadState& state) const {
   if (l0.empty() || l0.size() >= kMostFully) return false;
   const level::PmemTable& l1 = state.version->bottom();
   if (l1.entries() < kLeastBatches * store_.options->compaction.batch_entries) return false;
-  if (!l1.is_counted() || !HasWholeTree(l1)) return false;
+  if (!l1.is_counted()) return false;
   if (store_.versions->Lock().merged_table_id() < not_before_) return false;
-  uint64_t entries = 0;
-  uint64_t newest = l1.max_sequence();
-  for (const std::shared_ptr<level::Table>& table : l0) {
-    const List list = level::ListOf(table);
-    if (list->is_load() || !HasWholeTree(*list)) return false;
-    entries += list->entries();
-    newest = std::max(newest, list->max_sequence());
-  }
-  if (l1.entries() > kMostTimesL1 * entries) return false;
-  // Behind the tables: a view that is registered later sees the newest entries of them.
-  const index::LiveViews views = store_.views->Collect();
-  if (!views.empty() && views.front() < newest) return false;
-  return HasRoomFor(state, entries + l1.entries());
+  const Inputs inputs = InputsOf(state, l0.size());
+  if (l1.entries() > kMostTimesL1 * (inputs.entries - l1.entries())) return false;
+  return MayBeMerged(inputs) && HasRoomFor(state, inputs.entries);
 }
 
 bool FullMerger::WaitsForFlush(const level::ReadState& state, bool is_due) {
@@ -90,19 +75,37 @@ bool FullMerger::HasRoomFor(const level::ReadState& state, uint64_t entries) con
   return HasRoomForCopies(pool_, *state.version, 2 * entries);
 }
 
-FullMerger::Inputs FullMerger::InputsOf(const level::ReadState& state,
-                                        const std::vector<uint64_t>& ids) const {
+/// The oldest `tables` tables of L0, and L1.
+FullMerger::Inputs FullMerger::InputsOf(const level::ReadState& state, size_t tables) {
   Inputs inputs;
   const level::Level& l0 = state.version->l0();
-  BRAID_CHECK(ids.size() <= l0.size());
-  for (size_t i = l0.size() - ids.size(); i < l0.size(); ++i) {
+  BRAID_CHECK(tables > 0 && tables <= l0.size());
+  for (size_t i = l0.size() - tables; i < l0.size(); ++i) {
     inputs.lists.push_back(level::ListOf(l0[i]));
-    BRAID_CHECK(inputs.lists.back()->id() == ids[inputs.lists.size() - 1]);
   }
   inputs.lists.push_back(state.version->KeepBottom());
-  for (const List& list : inputs.lists) inputs.entries += list->entries();
+  for (const List& list : inputs.lists) {
+    inputs.trees.push_back({list->WholeTree(), nullptr, list->entries()});
+    inputs.entries += list->entries();
+    inputs.newest = std::max(inputs.newest, list->max_sequence());
+  }
   BRAID_DCHECK(inputs.lists.size() > 1 && inputs.lists.back()->level() == 1);
   return inputs;
+}
+
+/// Whether a tree says what each holds, and no view needs an older version; nor will one that is
+/// registered later.
+bool FullMerger::MayBeMerged(const Inputs& inputs) const {
+  for (const index::TreeSource& source : inputs.trees) {
+    if (source.tree == nullptr || !source.tree->knows_keys()) return false;
+  }
+  for (const List& list : inputs.lists) {
+    // Reads may have begun before it was there.
+    if (list->level() == 0 && list->is_load()) return false;
+  }
+  // Behind the tables.
+  const index::LiveViews views = store_.views->Collect();
+  return views.empty() || views.front() >= inputs.newest;
 }
 
 /// Invariant 3, for what tables up to this one and L1 hold. Cost: a word for each chunk, and the
@@ -153,11 +156,10 @@ Result<uint64_t> FullMerger::GiveUp(const Status& status, const Slot& slot,
 Result<uint64_t> FullMerger::Run(const std::vector<uint64_t>& ids) {
   const base::ActivityScope activity(base::Activity::kMerge);
   const std::shared_ptr<const level::ReadState> state = store_.versions->Lock().Keep();
-  const Inputs inputs = InputsOf(*state, ids);
-  std::vector<index::TreeSource> sources;
-  for (const List& list : inputs.lists) {
-    sources.push_back({list->WholeTree(), nullptr, list->entries()});
-  }
+  Inputs inputs = InputsOf(*state, ids.size());
+  BRAID_CHECK(inputs.lists.front()->id() == ids.front());
+  // Once more: a table may have come since IsDue.
+  if (!MayBeMerged(inputs)) return 0;
   if (!MayBeLeftBehind(ids.front())) {
     Refuse();
     return 0;
@@ -172,7 +174,7 @@ Result<uint64_t> FullMerger::Run(const std::vector<uint64_t>& ids) {
     return store_.stop->load();
   };
   Status s = base::CatchToStatus([&] {
-    return merge.Run(std::move(sources), inputs.entries, pool_.HeadOffset(slot->head), pause);
+    return merge.Run(std::move(inputs.trees), inputs.entries, pool_.HeadOffset(slot->head), pause);
   });
   if (!s.ok()) return GiveUp(s, *slot, &merge);
   // On page-cache media the copies must be on the medium before the manifest names them.
@@ -195,10 +197,7 @@ Status FullMerger::Commit(const Inputs& inputs, const Slot& slot, const merge::F
   record.level = 1;
   record.head = slot.head;
   record.entries = merge.entries();
-  // Of deletes, too, that are not there any more.
-  for (const List& input : inputs.lists) {
-    record.max_sequence = std::max(record.max_sequence, input->max_sequence());
-  }
+  record.max_sequence = inputs.newest;  // of a delete, too, that is not there any more
   const auto list =
       std::make_shared<level::PmemTable>(&pool_, record, store_.options->verify_checksums);
   const level::VersionSet::Locked versions = store_.versions->Lock();

@@ -60,17 +60,19 @@ class FullMerger {
   bool WaitsForFlush(const level::ReadState& state, bool is_due);
   /// Committed since the open. Any thread.
   uint64_t merges() const noexcept { return merges_.load(std::memory_order_relaxed); }
-  /// Merges the tables `inputs`, which are all of L0 by the time of IsDue, oldest last. Returns how
-  /// many entries were read; 0: it came to nothing, for want of room, since it was stopped, or by
-  /// invariant 3. Errors end writes. Throws std::bad_alloc.
-  Result<uint64_t> Run(const std::vector<uint64_t>& inputs);
+  /// Merges the tables of L0 with these ids, oldest last, unless a view needs what that would hide.
+  /// Returns how many entries were read; 0: it came to nothing, for want of room, since it was
+  /// stopped, or by invariant 3. Errors end writes. Throws std::bad_alloc.
+  Result<uint64_t> Run(const std::vector<uint64_t>& ids);
 
  private:
   using List = std::shared_ptr<level::PmemTable>;
   /// What is read, newest first; L1 last.
   struct Inputs {
     std::vector<List> lists;
+    std::vector<index::TreeSource> trees;  // of each; null: it has none that tells all
     uint64_t entries = 0;
+    uint64_t newest = 0;  // number of a write
   };
   struct Slot {
     uint32_t head = 0;
@@ -79,7 +81,8 @@ class FullMerger {
 
   bool MayEver() const;
   bool HasRoomFor(const level::ReadState& state, uint64_t entries) const;
-  Inputs InputsOf(const level::ReadState& state, const std::vector<uint64_t>& ids) const;
+  static Inputs InputsOf(const level::ReadState& state, size_t tables);
+  bool MayBeMerged(const Inputs& inputs) const;
   bool MayBeLeftBehind(uint64_t newest) const;
   std::optional<Slot> TakeSlot();
   void Refuse();

@@ -195,6 +195,22 @@ TEST_F(FullMergerTest, NotWhileAViewNeedsAnOlderVersion) {
   EXPECT_TRUE(IsDue());
 }
 
+TEST_F(FullMergerTest, NotWhereATableHasComeSinceBehindAView) {
+  MakeL1();
+  PutTable(0, 2'000, "new");
+  ASSERT_TRUE(IsDue());
+  const std::shared_ptr<const Snapshot> snapshot = parts_.reader.GetSnapshot();
+  PutTable(0, 2'000, "newest");
+  MergeFully();
+  EXPECT_EQ(parts_.full_merger.merges(), 0u);
+  ExpectKeys(0, 2'000, "newest");
+  ReadOptions options;
+  options.snapshot = snapshot.get();
+  std::string value;
+  ASSERT_TRUE(parts_.reader.Get(options, FullKeyOf(7), &value).ok());
+  EXPECT_EQ(value, "new7");
+}
+
 TEST_F(FullMergerTest, VersionsThatNoViewNeedsAnyMoreGo) {
   MakeL1();
   std::optional<level::ViewRegistry::Handle> view(parts_.views->Register(parts_.sequence, nullptr));

@@ -57,7 +57,8 @@ size_t Threads() {
 bool CanWaitForTwo() { return ::syscall(449, nullptr, 0, 0, nullptr, 0) < 0 && errno != ENOSYS; }
 
 TEST(ManyPoolsTest, ThatNobodyUsesTakeHardlyAnyProcessorTime) {
-  const uint64_t count = kSanitizer ? 20 : Sized(200, 1000);
+  constexpr uint64_t kWritten = 10;  // of them, in the end
+  const uint64_t count = std::max(Sized(200, 1000), 2 * kWritten);
   const size_t threads_before = Threads();
   TempFolder folder;
   Options options = TinyOptions();
@@ -82,7 +83,7 @@ TEST(ManyPoolsTest, ThatNobodyUsesTakeHardlyAnyProcessorTime) {
     EXPECT_LT(Switches() - before, static_cast<long>(count / 2));
   }
   // From their sleep: seals, flushes, merges, growth and a wait for all of it.
-  for (uint64_t i = 0; i < count; i += count / 10) {
+  for (uint64_t i = 0; i < count; i += count / kWritten) {
     DB& db = *pools[i];
     for (uint64_t n = 0; n < 2000; ++n) {
       BRAID_ASSERT_OK(db.Put(NumberedKey(n), std::string(500, 'w')));

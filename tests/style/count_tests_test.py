@@ -69,6 +69,31 @@ class CountTests(unittest.TestCase):
                            '<testcase name="a" classname="a" status="run"/>', step=True)
         self.assertEqual(lines, ["2 passed, 0 failed, 0 skipped"])
 
+    def test_names_of_many_failures_are_said_at_the_end(self):
+        cases = "".join(f'<testcase name="{name}" status="fail"><failure/></testcase>'
+                        for name in "abcd")
+        _, lines = counted(cases)
+        self.assertEqual(lines[-2:], ["failed: a, b, c, d", "0 passed, 4 failed"])
+
+    def test_what_a_script_said_last(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = pathlib.Path(folder, "step.log")
+            log.write_text("\n".join(f"line {i} \x07" for i in range(20)))
+            report = pathlib.Path(folder, "step.xml")
+            count_tests.record(str(report), "step", "1", str(log))
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                count_tests.main([str(report)])
+        self.assertEqual(out.getvalue().splitlines(),
+                         ["FAILED step", f"  see {log}", *(f"  line {i} ?" for i in range(12, 20)),
+                          "0 passed, 1 failed"])
+
+    def test_a_script_without_a_log(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder, "step.xml")
+            count_tests.record(str(report), "step", "1", "it was not built")
+            self.assertEqual(count_tests.in_short([report]), "0 passed, 1 failed, 0 skipped")
+
     def test_nothing_ran(self):
         self.assertEqual(counted("")[0], 1)
 

@@ -141,7 +141,9 @@ class ProcessesTest(unittest.TestCase):
     def test_who_is_silent_is_ended_with_all_it_started(self):
         code, why = self.run_shell("sleep 1000 & echo $!; wait", silence_seconds=1)
         self.assertEqual((code, why), (-signal.SIGABRT, processes.STUCK))
-        self.assert_ends(int(self.said()))
+        child, _, where = self.said().partition("\n")
+        self.assert_ends(int(child))
+        self.assertRegex(where, r"thread \d+ \(sh\): waits in ")
 
     def test_who_does_not_abort_is_killed(self):
         code, why = self.run_shell("trap '' ABRT; while :; do sleep 1000; done", silence_seconds=1)
