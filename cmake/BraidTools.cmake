@@ -103,11 +103,7 @@ if(BRAID_COMPARE_SOURCES AND TARGET braid_bench)
   braid_own_code(braid_figures)
   # What is measured is linked in; the figures themselves compile faster with less.
   target_compile_options(braid_figures PRIVATE $<$<CONFIG:Release>:-O1>)
-  # The figures stay apart, since each has its Run() and its numbers; what they include is read once.
-  if(BRAID_UNITY)
-    target_precompile_headers(braid_figures PRIVATE
-      "${PROJECT_SOURCE_DIR}/bench/figures/frame/figure_run.h" <fmt/format.h>)
-  endif()
+  braid_unity(braid_figures 9)
   set_target_properties(braid_figures PROPERTIES OUTPUT_NAME braid-figures)
   target_link_libraries(braid_figures PRIVATE braid_figure_frame CLI11::CLI11)
   braid_use_rocksdb_tier(braid_figures)

@@ -3,6 +3,7 @@
 #include "bench/figures/listdb.h"
 
 namespace braid::figures {
+namespace listdb_29 {
 namespace {
 
 constexpr uint64_t kRecords = 3'000'000;
@@ -54,6 +55,7 @@ Status Run(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace listdb_29
 
 FigureSpec ListDbFigure29() {
   return {
@@ -67,7 +69,7 @@ FigureSpec ListDbFigure29() {
       "One client, 8-byte keys and values, no merges, four immutable memtables at most. 3 million "
       "records and memtables of 3.5 MiB instead of 20 million and 64 MiB.",
       true,
-      Run};
+      listdb_29::Run};
 }
 
 }  // namespace braid::figures

@@ -5,6 +5,7 @@
 #include "bench/figures/listdb.h"
 
 namespace braid::figures {
+namespace listdb_30 {
 namespace {
 
 constexpr uint64_t kRecords = 600'000;
@@ -108,6 +109,7 @@ Status Run(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace listdb_30
 
 FigureSpec ListDbFigure30() {
   return {
@@ -125,7 +127,7 @@ FigureSpec ListDbFigure30() {
       "scaled by the records. Clients up to twice the processors. Merges end before the next "
       "workload begins.",
       true,
-      Run};
+      listdb_30::Run};
 }
 
 }  // namespace braid::figures

@@ -6,6 +6,7 @@
 #include "bench/figures/listdb.h"
 
 namespace braid::figures {
+namespace listdb_31 {
 namespace {
 
 constexpr uint64_t kRecords = 400'000;
@@ -243,6 +244,7 @@ constexpr const char* kSetting =
     "sleep until a worker of the region, which the key's hash names, has done their work.";
 
 }  // namespace
+}  // namespace listdb_31
 
 FigureSpec ListDbFigure31() {
   return {
@@ -253,9 +255,9 @@ FigureSpec ListDbFigure31() {
       "A put on a region-oblivious list makes 74 % of its accesses in other regions, on a braided "
       "list 20 %, on lists of their own (local, delegated) none. Local is the fastest writer, "
       "delegation the slowest: its clients wait in queues.",
-      kSetting,
+      listdb_31::kSetting,
       false,
-      RunPuts};
+      listdb_31::RunPuts};
 }
 
 FigureSpec ListDbFigure32() {
@@ -267,9 +269,9 @@ FigureSpec ListDbFigure32() {
       "Gets are fastest on the braided list: local lists are about four times slower, since all of "
       "them must be asked, delegation about twice, and the detour of staying in a region hardly "
       "lengthens a search.",
-      kSetting,
+      listdb_31::kSetting,
       false,
-      RunGets};
+      listdb_31::RunGets};
 }
 
 }  // namespace braid::figures

@@ -6,6 +6,7 @@
 #include "bench/figures/listdb.h"
 
 namespace braid::figures {
+namespace listdb_33 {
 namespace {
 
 constexpr uint64_t kRecords = 1'500'000;
@@ -85,6 +86,7 @@ Status Run(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace listdb_33
 
 FigureSpec ListDbFigure33() {
   return {
@@ -100,7 +102,7 @@ FigureSpec ListDbFigure33() {
       "instead of 80, memtables of 4 MiB, a pool of four regions on one memory node. Writers wait "
       "for immutable memtables only, not for L0.",
       true,
-      Run};
+      listdb_33::Run};
 }
 
 }  // namespace braid::figures

@@ -14,6 +14,7 @@
 #include "src/base/clock.h"
 
 namespace braid::figures {
+namespace listdb_34 {
 namespace {
 
 constexpr uint64_t kKeys = 400'000;
@@ -272,6 +273,7 @@ Status Run(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace listdb_34
 
 FigureSpec ListDbFigure34() {
   return {
@@ -288,7 +290,7 @@ FigureSpec ListDbFigure34() {
       "close. braid has its links on the medium after each flush, so that only memtables are "
       "replayed; with flush.group_tables=8 it behaves as ListDB does.",
       false,
-      Run};
+      listdb_34::Run};
 }
 
 }  // namespace braid::figures

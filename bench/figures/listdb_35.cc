@@ -8,6 +8,7 @@
 #include "bench/figures/listdb.h"
 
 namespace braid::figures {
+namespace listdb_35 {
 namespace {
 
 constexpr uint64_t kRecords = 500'000;
@@ -159,6 +160,7 @@ Status RunAmplification(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace listdb_35
 
 FigureSpec ListDbFigure35() {
   return {
@@ -173,7 +175,7 @@ FigureSpec ListDbFigure35() {
       "processor instead of 40, caches of the paper's bytes a record. The default design, whose "
       "ordered index over L1 takes the cache's place, stands beside it.",
       false,
-      Run};
+      listdb_35::Run};
 }
 
 FigureSpec ListDbWriteAmplification() {
@@ -188,7 +190,7 @@ FigureSpec ListDbWriteAmplification() {
       "The runs of figure 35, 500,000 records and half as many updates, until everything is "
       "merged.",
       false,
-      RunAmplification};
+      listdb_35::RunAmplification};
 }
 
 }  // namespace braid::figures

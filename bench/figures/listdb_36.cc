@@ -3,6 +3,7 @@
 #include "bench/figures/listdb.h"
 
 namespace braid::figures {
+namespace listdb_36 {
 namespace {
 
 constexpr uint64_t kRecords = 150'000;
@@ -65,6 +66,7 @@ Status Run(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace listdb_36
 
 FigureSpec ListDbFigure36() {
   return {
@@ -78,7 +80,7 @@ FigureSpec ListDbFigure36() {
       "instead of 100 million. RocksDB and LevelDB run on memory as they are, LMDB as one more "
       "yardstick; Pmem-RocksDB, NoveLSM and SLM-DB are not at hand.",
       false,
-      Run};
+      listdb_36::Run};
 }
 
 }  // namespace braid::figures

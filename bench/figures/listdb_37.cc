@@ -7,6 +7,7 @@
 #include "bench/figures/listdb.h"
 
 namespace braid::figures {
+namespace listdb_37 {
 namespace {
 
 constexpr uint64_t kKeys = 300'000;
@@ -133,6 +134,7 @@ Status Run(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace listdb_37
 
 FigureSpec ListDbFigure37() {
   return {
@@ -148,7 +150,7 @@ FigureSpec ListDbFigure37() {
       "the time is over counts as not done. RocksDB instead of Pmem-RocksDB, with a write buffer "
       "and caches as docs/evidence/benchmarking.md says.",
       true,
-      Run};
+      listdb_37::Run};
 }
 
 }  // namespace braid::figures

@@ -9,6 +9,7 @@
 #include "bench/figures/novelsm.h"
 
 namespace braid::figures {
+namespace novelsm_6 {
 namespace {
 
 constexpr size_t kValueSizes[] = {1024, 4096, 16'384, 65'536};
@@ -188,6 +189,7 @@ Status RunYcsb(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace novelsm_6
 
 FigureSpec NoveLsmFigure6() {
   return {"novelsm-6",
@@ -198,7 +200,7 @@ FigureSpec NoveLsmFigure6() {
           "64 KB values, and a third to a half off reads; a larger one more than a smaller one.",
           kNoveLsmScale,
           true,
-          RunImmutable};
+          novelsm_6::RunImmutable};
 }
 
 FigureSpec NoveLsmFigure8() {
@@ -210,7 +212,7 @@ FigureSpec NoveLsmFigure8() {
           "nobody waits for compactions; less still without flushes, or with all data in one list.",
           kNoveLsmScale,
           true,
-          RunMutable};
+          novelsm_6::RunMutable};
 }
 
 FigureSpec NoveLsmSplit() {
@@ -224,7 +226,7 @@ FigureSpec NoveLsmSplit() {
                       "tables in memory. ") +
               kNoveLsmScale,
           true,
-          RunSplit};
+          novelsm_6::RunSplit};
 }
 
 FigureSpec NoveLsmFigure10() {
@@ -236,7 +238,7 @@ FigureSpec NoveLsmFigure10() {
           "twice LevelDB's, in E, which scans, 1.54 times RocksDB's.",
           std::string("Values of 4 KB, as many clients as cores, but at most 4. ") + kNoveLsmScale,
           true,
-          RunYcsb};
+          novelsm_6::RunYcsb};
 }
 
 }  // namespace braid::figures

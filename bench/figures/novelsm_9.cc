@@ -9,6 +9,7 @@
 #include "src/base/clock.h"
 
 namespace braid::figures {
+namespace novelsm_9 {
 namespace {
 
 constexpr size_t kValue = 1024;
@@ -95,6 +96,7 @@ Status Run(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace novelsm_9
 
 FigureSpec NoveLsmFigure9() {
   return {"novelsm-9",
@@ -105,7 +107,7 @@ FigureSpec NoveLsmFigure9() {
           "persistent memtable is mapped, at no cost that grows.",
           std::string("96 MB of values of 1 KB, memtables of 4 to 64 MB. ") + kNoveLsmScale,
           true,
-          Run};
+          novelsm_9::Run};
 }
 
 }  // namespace braid::figures

@@ -3,6 +3,7 @@
 #include "bench/figures/nvskiplist.h"
 
 namespace braid::figures {
+namespace nvskiplist_10 {
 namespace {
 
 constexpr uint64_t kRecords = 1'000'000;
@@ -83,6 +84,7 @@ Status Run(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace nvskiplist_10
 
 FigureSpec NvSkiplistFigure10() {
   return {
@@ -95,7 +97,7 @@ FigureSpec NvSkiplistFigure10() {
       "8-byte keys and values, 1 million records; up to twice this machine's processors instead "
       "of 24. The slow medium slows the wB+-tree down in the same way.",
       true,
-      Run};
+      nvskiplist_10::Run};
 }
 
 }  // namespace braid::figures

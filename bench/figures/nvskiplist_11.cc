@@ -5,6 +5,7 @@
 #include "bench/figures/nvskiplist_zones.h"
 
 namespace braid::figures {
+namespace nvskiplist_11 {
 namespace {
 
 constexpr uint64_t kRecords = 2'000'000;
@@ -71,6 +72,7 @@ Status Run(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace nvskiplist_11
 
 FigureSpec NvSkiplistFigure11() {
   return {"nvskiplist-11",
@@ -82,7 +84,7 @@ FigureSpec NvSkiplistFigure11() {
           "they grow is left to the future.",
           kZonesSetting,
           false,
-          Run};
+          nvskiplist_11::Run};
 }
 
 }  // namespace braid::figures

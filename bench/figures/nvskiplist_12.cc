@@ -5,6 +5,7 @@
 #include "bench/figures/nvskiplist_zones.h"
 
 namespace braid::figures {
+namespace nvskiplist_12 {
 namespace {
 
 constexpr uint64_t kRecords = 2'000'000;
@@ -60,6 +61,7 @@ Status Run(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace nvskiplist_12
 
 FigureSpec NvSkiplistFigure12() {
   return {"nvskiplist-12",
@@ -71,7 +73,7 @@ FigureSpec NvSkiplistFigure12() {
           std::string(kZonesSetting) +
               " The most threads, of 1, 2, 4 ..., that have a processor each, instead of 8.",
           false,
-          Run};
+          nvskiplist_12::Run};
 }
 
 }  // namespace braid::figures

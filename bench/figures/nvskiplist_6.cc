@@ -3,6 +3,7 @@
 #include "bench/figures/nvskiplist.h"
 
 namespace braid::figures {
+namespace nvskiplist_6 {
 namespace {
 
 constexpr uint64_t kRecords = 2'000'000;
@@ -76,6 +77,7 @@ Status Run(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace nvskiplist_6
 
 FigureSpec NvSkiplistFigure6() {
   return {"nvskiplist-6",
@@ -88,7 +90,7 @@ FigureSpec NvSkiplistFigure6() {
           "One thread, 8-byte keys and values, uniform keys; 2 million instead of 25.6. The "
           "slow medium slows the wB+-tree down in the same way.",
           true,
-          Run};
+          nvskiplist_6::Run};
 }
 
 }  // namespace braid::figures

@@ -3,6 +3,7 @@
 #include "bench/figures/nvskiplist.h"
 
 namespace braid::figures {
+namespace nvskiplist_7 {
 namespace {
 
 constexpr uint64_t kRecords = 2'000'000;
@@ -63,6 +64,7 @@ Status Run(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace nvskiplist_7
 
 FigureSpec NvSkiplistFigure7() {
   return {"nvskiplist-7",
@@ -74,7 +76,7 @@ FigureSpec NvSkiplistFigure7() {
           "One thread, 8-byte keys and values, uniform keys, 2 million instead of 25.6; all "
           "gets find their key. Reads pay nothing for a slow medium, so none is emulated.",
           false,
-          Run};
+          nvskiplist_7::Run};
 }
 
 }  // namespace braid::figures

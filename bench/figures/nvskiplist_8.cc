@@ -3,6 +3,7 @@
 #include "bench/figures/nvskiplist_counts.h"
 
 namespace braid::figures {
+namespace nvskiplist_8 {
 namespace {
 
 Status Run(FigureRun& run) {
@@ -35,6 +36,7 @@ Status Run(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace nvskiplist_8
 
 FigureSpec NvSkiplistFigure8() {
   return {"nvskiplist-8",
@@ -46,7 +48,7 @@ FigureSpec NvSkiplistFigure8() {
           "key, and ranges shorten the search.",
           kCountedSetting,
           false,
-          Run};
+          nvskiplist_8::Run};
 }
 
 }  // namespace braid::figures

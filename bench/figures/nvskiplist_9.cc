@@ -3,6 +3,7 @@
 #include "bench/figures/nvskiplist_counts.h"
 
 namespace braid::figures {
+namespace nvskiplist_9 {
 namespace {
 
 Status Run(FigureRun& run) {
@@ -46,6 +47,7 @@ Status Run(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace nvskiplist_9
 
 FigureSpec NvSkiplistFigure9() {
   return {"nvskiplist-9",
@@ -56,7 +58,7 @@ FigureSpec NvSkiplistFigure9() {
           "linked nodes lie anywhere, while the keys of a tree's node lie side by side.",
           kCountedSetting,
           false,
-          Run};
+          nvskiplist_9::Run};
 }
 
 }  // namespace braid::figures

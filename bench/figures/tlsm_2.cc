@@ -14,6 +14,7 @@
 #include "bench/harness/runner.h"
 
 namespace braid::figures {
+namespace tlsm_2 {
 namespace {
 
 constexpr uint64_t kRecords = 2'000'000;  // of 100 bytes
@@ -160,6 +161,7 @@ Status Run(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace tlsm_2
 
 FigureSpec TlsmTable2() {
   return {"tlsm-2",
@@ -171,7 +173,7 @@ FigureSpec TlsmTable2() {
           std::string("2 million records of 100 bytes in memory instead of 8 GB on an SSD. ") +
               kTlsmScale,
           false,
-          Run};
+          tlsm_2::Run};
 }
 
 }  // namespace braid::figures

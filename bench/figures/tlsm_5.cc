@@ -6,6 +6,7 @@
 #include "bench/figures/tlsm.h"
 
 namespace braid::figures {
+namespace tlsm_5 {
 namespace {
 
 constexpr uint64_t kRecords = 2'000'000;  // of 100 bytes
@@ -118,6 +119,7 @@ Status RunValueSizes(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace tlsm_5
 
 FigureSpec TlsmFigure5a() {
   return {"tlsm-5a",
@@ -131,7 +133,7 @@ FigureSpec TlsmFigure5a() {
                       "million. ") +
               kTlsmScale,
           true,
-          RunVariants};
+          tlsm_5::RunVariants};
 }
 
 FigureSpec TlsmFigure5c() {
@@ -146,7 +148,7 @@ FigureSpec TlsmFigure5c() {
                       "done its work. ") +
               kTlsmScale,
           true,
-          RunTiers};
+          tlsm_5::RunTiers};
 }
 
 FigureSpec TlsmFigure5e() {
@@ -159,7 +161,7 @@ FigureSpec TlsmFigure5e() {
       "take a quarter of LevelDB's time, of large ones a tenth; reads a quarter of it for both.",
       std::string("200 MB of values of each size instead of 12 GB. ") + kTlsmScale,
       true,
-      RunValueSizes};
+      tlsm_5::RunValueSizes};
 }
 
 }  // namespace braid::figures

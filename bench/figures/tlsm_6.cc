@@ -8,6 +8,7 @@
 #include "bench/figures/tlsm.h"
 
 namespace braid::figures {
+namespace tlsm_6 {
 namespace {
 
 // ---- figure 6 ----
@@ -125,6 +126,7 @@ Status RunStalls(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace tlsm_6
 
 FigureSpec TlsmFigure6() {
   return {"tlsm-6",
@@ -135,7 +137,7 @@ FigureSpec TlsmFigure6() {
           "workloads A, B and C; without a tier more so than with one.",
           std::string("200,000 records of 1 KB, 100,000 operations. ") + kTlsmScale,
           true,
-          RunYcsb};
+          tlsm_6::RunYcsb};
 }
 
 FigureSpec TlsmFigure7() {
@@ -151,7 +153,7 @@ FigureSpec TlsmFigure7() {
                       "median rate. ") +
               kTlsmScale,
           true,
-          RunStalls};
+          tlsm_6::RunStalls};
 }
 
 }  // namespace braid::figures

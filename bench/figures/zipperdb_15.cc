@@ -6,6 +6,7 @@
 #include "bench/figures/zipperdb.h"
 
 namespace braid::figures {
+namespace zipperdb_15 {
 namespace {
 
 constexpr uint64_t kRecords = 300'000;  // of 1 KB
@@ -99,6 +100,7 @@ Status RunSizes(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace zipperdb_15
 
 FigureSpec ZipperDbFigure15() {
   return {
@@ -111,7 +113,7 @@ FigureSpec ZipperDbFigure15() {
       "16-byte keys and values of 1 KB, 300,000 records instead of 50 million, memtables and lists "
       "smaller by as much, factor 4 from level to level.",
       true,
-      RunGroups};
+      zipperdb_15::RunGroups};
 }
 
 FigureSpec ZipperDbFigure16() {
@@ -123,7 +125,7 @@ FigureSpec ZipperDbFigure16() {
           "merge, which helps scans: 2 GB twice as fast as 256 MB. Random reads suffer above 1 GB.",
           "As figure 15, with two levels a group and factor 10 from level to level.",
           true,
-          RunSizes};
+          zipperdb_15::RunSizes};
 }
 
 }  // namespace braid::figures

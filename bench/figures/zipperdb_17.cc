@@ -7,6 +7,7 @@
 #include "bench/figures/zipperdb.h"
 
 namespace braid::figures {
+namespace zipperdb_17 {
 namespace {
 
 constexpr uint64_t kDataBytes = 200ull << 20;  // of each size of values
@@ -87,6 +88,7 @@ Status Run(FigureRun& run) {
 }
 
 }  // namespace
+}  // namespace zipperdb_17
 
 FigureSpec ZipperDbFigure17() {
   return {
@@ -100,7 +102,7 @@ FigureSpec ZipperDbFigure17() {
       "8-byte keys and 200 MB of values of each size instead of 50 GB, lists and memtables smaller "
       "by as much. LevelDB runs on memory as it is; NoveLSM and SLM-DB are not at hand.",
       false,
-      Run};
+      zipperdb_17::Run};
 }
 
 }  // namespace braid::figures

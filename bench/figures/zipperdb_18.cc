@@ -7,6 +7,7 @@
 #include "bench/figures/zipperdb.h"
 
 namespace braid::figures {
+namespace zipperdb_18 {
 namespace {
 
 constexpr uint64_t kRecords = 200'000;  // of 1 KB
@@ -167,6 +168,7 @@ constexpr const char* kSetting =
     "NoveLSM is not at hand.";
 
 }  // namespace
+}  // namespace zipperdb_18
 
 FigureSpec ZipperDbFigure18() {
   return {
@@ -176,9 +178,9 @@ FigureSpec ZipperDbFigure18() {
       "5.2.2.4, figure 18",
       "ZipperDB loads four times as fast as LevelDB, is three times as fast in workload A, up to "
       "four times in B, C and D, 2.5 times in F, and as fast in E, which scans.",
-      kSetting,
+      zipperdb_18::kSetting,
       false,
-      RunThroughput};
+      zipperdb_18::RunThroughput};
 }
 
 FigureSpec ZipperDbFigure19() {
@@ -188,9 +190,9 @@ FigureSpec ZipperDbFigure19() {
           "5.2.2.5, figure 19",
           "Up to the 99th percentile ZipperDB's latencies are a quarter of those of LevelDB and "
           "NoveLSM. Its longest ones are of writers that wait for the merge into the first list.",
-          kSetting,
+          zipperdb_18::kSetting,
           false,
-          RunLatencies};
+          zipperdb_18::RunLatencies};
 }
 
 FigureSpec ZipperDbFigure20() {
@@ -200,9 +202,9 @@ FigureSpec ZipperDbFigure20() {
           "5.2.2.6, figure 20",
           "ZipperDB scales with the number of clients but in workload A, since searches take no "
           "locks; LevelDB does not.",
-          kSetting,
+          zipperdb_18::kSetting,
           false,
-          RunClients};
+          zipperdb_18::RunClients};
 }
 
 }  // namespace braid::figures
