@@ -561,7 +561,7 @@ BRAID_C_EXPORT void braid_logger_destroy(braid_logger_t*);
 typedef struct braid_event_functions_t {
   /* A memtable has become a table. */
   void (*flush)(void* state, uint64_t entries, uint64_t nanos);
-  /* `tables` tables were merged into the lowest level, side by side. */
+  /* `tables` tables were merged into the lowest level at once. */
   void (*merge)(void* state, uint64_t tables, uint64_t entries, uint64_t nanos);
   /* A write was held back for a millisecond or longer. */
   void (*stall)(void* state, uint64_t nanos);

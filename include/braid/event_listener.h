@@ -19,9 +19,10 @@ class EventListener {
     uint64_t entries = 0;
     uint64_t nanos = 0;  ///< it took
   };
-  /// A table has been merged into the lowest level, or several whose ranges of keys lie apart.
+  /// A table has been merged into the lowest level, or several at once: those whose ranges of keys
+  /// lie apart, or all of L0 where it has about as many entries as L1.
   struct Merge {
-    uint64_t tables = 1;  ///< merged side by side
+    uint64_t tables = 1;  ///< merged at once
     uint64_t entries = 0;
     uint64_t nanos = 0;  ///< it took
   };

@@ -19,7 +19,7 @@ struct Occasion {
   bool awaited = false;   // somebody waits for all work to be done
   bool in_round = false;  // the step is one of the round for those who wait
   bool may_begin = true;  // a pass; not twice in a round
-  uint64_t merged = 0;    // entries, since the store was opened
+  uint64_t merged = 0;    // entries in no order, since the store was opened
 };
 
 class PassOverL1 {

@@ -166,8 +166,8 @@ Result<compaction::Merger::Merged> Scheduler::MergeTables(const compaction::Plan
     store_.tier_filler.ForgetStuck();
   }
   counters_.Add(Counter::kMerges, merged->tables);
-  // What is in order gives no reason to recluster L1.
-  if (!merged->is_in_order) counters_.Add(Counter::kMergedEntries, merged->entries);
+  counters_.Add(Counter::kMergedEntries, merged->entries);
+  if (merged->is_in_order) counters_.Add(Counter::kMergedInOrder, merged->entries);
   store_.indexes.Fit();
   UpdatePressure();
   return merged;
@@ -228,11 +228,12 @@ bool Scheduler::IsAtRest() {
 }
 
 compaction::Occasion Scheduler::OccasionOfNow() {
-  return {.at_rest = IsAtRest(),
-          .awaited = requests_.AnyWaits(),
-          .in_round = round_.has_value(),
-          .may_begin = !round_ || !round_->began_pass,
-          .merged = counters_.Sum(Counter::kMergedEntries)};
+  return {
+      .at_rest = IsAtRest(),
+      .awaited = requests_.AnyWaits(),
+      .in_round = round_.has_value(),
+      .may_begin = !round_ || !round_->began_pass,
+      .merged = counters_.Sum(Counter::kMergedEntries) - counters_.Sum(Counter::kMergedInOrder)};
 }
 
 /// A step of a job that goes over L1 in passes; the round has one of its own.

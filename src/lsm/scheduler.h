@@ -132,6 +132,7 @@ class Scheduler final : public write::Writer::Host, public BulkLoader::Host {
     kFlushNanos,
     kMerges,
     kMergedEntries,
+    kMergedInOrder,  // of these, those that give no reason to recluster L1
     kMergeNanos,
     kCount
   };

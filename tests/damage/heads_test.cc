@@ -6,6 +6,7 @@
 
 #include "examiner.h"
 #include "format/layout.h"
+#include "pool_map.h"
 #include "support/child_process.h"
 #include "support/temp_folder.h"
 
@@ -28,8 +29,8 @@ class HeadsTest : public ::testing::TestWithParam<int> {
     return others <= 1;
   }
 
-  /// Puts units of `size` bytes of the first segment, one after the other, where the heads begin:
-  /// with the last level's list. None that holds heads itself.
+  /// Puts units of `size` bytes of the first segment, one after the other, where the head of the
+  /// last level's list lies. None that holds heads itself.
   void TakeTheirPlace(uint64_t size, uint64_t part) {
     const uint64_t most = Sized(100, 10'000, 100'000);
     TempFolder folder;
@@ -40,6 +41,8 @@ class HeadsTest : public ::testing::TestWithParam<int> {
                                     [](const PoolFile& f) { return f.name == "segment-000000"; });
     ASSERT_NE(first, pool.image.files.end());
     const std::string& sound = first->bytes;
+    const uint64_t head = PoolMap(pool.image).OffsetOfLastHead();
+    ASSERT_LT(head, sound.size());
     std::vector<uint64_t> units;
     for (uint64_t at = 0; at < sound.size(); at += size) {
       const bool is_head = at >= format::kTableHeadsOffset && at < format::kFirstStateTableOffset;
@@ -52,7 +55,7 @@ class HeadsTest : public ::testing::TestWithParam<int> {
       PoolImage harmed = pool.image;
       std::string* bytes =
           &harmed.files[static_cast<size_t>(first - pool.image.files.begin())].bytes;
-      std::memcpy(&(*bytes)[format::kTableHeadsOffset], &sound[at], size);
+      std::memcpy(&(*bytes)[head - head % size], &sound[at], size);
       Options options = DamageOptions();
       options.background_threads = random.OneIn(2);
       ASSERT_TRUE(harmed.WriteTo(folder.Sub("harmed")));

@@ -103,6 +103,15 @@ void PoolMap::MapSegment(uint32_t index, uint64_t base, uint64_t bytes) {
   }
 }
 
+uint64_t PoolMap::OffsetOfLastHead() const {
+  const format::TableRecord* last = nullptr;
+  for (const format::TableRecord& table : manifest_.tables) {
+    if (last == nullptr || table.level > last->level) last = &table;
+  }
+  const uint32_t head = last == nullptr ? 0 : last->head;
+  return format::HeadOffset(head, 0, chunk_bytes_, strands_);
+}
+
 bool PoolMap::HasKind(ChunkKind kind) const {
   return std::any_of(states_.begin(), states_.end(),
                      [kind](ChunkState state) { return state.kind() == kind; });

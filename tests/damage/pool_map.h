@@ -57,6 +57,9 @@ class PoolMap {
     const format::TableRecord* copies = manifest_.Copies();
     return copies == nullptr ? 0 : copies->id;
   }
+  /// Where the head of the list of the last level lies; that of a table where there is no such
+  /// list.
+  uint64_t OffsetOfLastHead() const;
   bool HasKind(format::ChunkKind kind) const;
 
   /// For each use how many bytes differ between the map's image and `harmed`; missing ones do.

@@ -10,7 +10,7 @@ public interface BraidEventListener {
   /** A memtable with so many entries has become a table. */
   default void onFlush(long entries, long nanos) {}
 
-  /** So many tables were merged into the lowest level, side by side. */
+  /** So many tables were merged into the lowest level at once. */
   default void onMerge(long tables, long entries, long nanos) {}
 
   /** A write was held back for a millisecond or longer: the background is behind, or the pool full. */
