@@ -71,13 +71,12 @@ def _write_where(process, output):
     lines = [""]
     for task in sorted(pathlib.Path(f"/proc/{process.pid}/task").glob("*")):
         facts = []
-        for name in ("comm", "wchan", "syscall", "schedstat"):
+        for name in ("comm", "wchan", "syscall"):
             try:
                 facts.append((task / name).read_text().strip() or "-")
             except OSError:  # it has ended, or may not be looked at
                 facts.append("?")
-        lines.append(f"thread {task.name} ({facts[0]}): waits in {facts[1]}, call {facts[2]}, "
-                     f"ran {facts[3]}")
+        lines.append(f"thread {task.name} ({facts[0]}): waits in {facts[1]}, call {facts[2]}")
     os.write(output.fileno(), ("\n".join(lines) + "\n").encode())
     if shutil.which("gdb") is None:
         return
