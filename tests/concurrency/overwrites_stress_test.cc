@@ -19,6 +19,8 @@ using std::chrono::milliseconds;
 
 constexpr uint64_t kOverwritten = 1'500;
 constexpr uint64_t kOverwriters = 2;
+/// Of an entry but its value, about.
+constexpr uint64_t kEntryBytes = 64;
 /// Longer than a table waits behind the last read.
 constexpr milliseconds kQuiet{800};
 
@@ -26,7 +28,9 @@ class OverwritesStressTest : public ::testing::Test {
  protected:
   void Open(uint64_t value_bytes) {
     Options options = TinyOptions();
-    options.memtable.bytes = 64ull << 10;
+    // A round takes two tables or three: however fast merges are, a table that waits is overwritten
+    // by those that it waits for.
+    options.memtable.bytes = kOverwritten * (value_bytes + kEntryBytes) / 2;
     value_bytes_ = value_bytes;
     db_ = OpenOrFail(options, folder_.Sub("pool"));
     ASSERT_NE(db_, nullptr);
@@ -91,7 +95,10 @@ class OverwritesStressTest : public ::testing::Test {
     }
     stop_.store(true);
     for (std::thread& thread : threads) thread.join();
-    EXPECT_GT(db_->GetStatistics().overwritten_tables, 0u);
+    const Statistics statistics = db_->GetStatistics();
+    EXPECT_GT(statistics.overwritten_tables, 0u)
+        << statistics.flushes << " flushes of " << statistics.flushed_entries << " entries, "
+        << statistics.merges << " merges, rounds " << rounds_[0] << ", " << rounds_[1];
     ExpectNewest();
     db_.reset();
     db_ = OpenOrFail(TinyOptions(), folder_.Sub("pool"));
