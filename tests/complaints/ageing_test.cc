@@ -197,16 +197,27 @@ class AgeingTest : public ::testing::TestWithParam<AgeingCase> {
 INSTANTIATE_TEST_SUITE_P(Patterns, AgeingTest, ::testing::ValuesIn(AgeingCases()),
                          [](const auto& setup) { return NameOf(setup.param); });
 
-/// What has become slower with age; empty: nothing.
-std::string SlowerWithAge(const std::vector<Tenth>& tenths) {
+/// What age has made larger or slower; empty: nothing.
+std::string WorseWithAge(const std::vector<Tenth>& tenths) {
   const Tenth& young = tenths[4];
   const Tenth& old = tenths.back();
-  std::string slower;
-  const auto expect_at_most = [&](const char* what, double found, double most) {
+  std::string worse;
+  const auto expect_at_most = [&](const std::string& what, double found, double most) {
     if (found <= most) return;
-    slower += std::string(what) + ": " + std::to_string(found) + " us, at most " +
-              std::to_string(most) + " are as it was; ";
+    worse += what + ": " + std::to_string(found) + ", at most " + std::to_string(most) +
+             " are as it was; ";
   };
+  // A list that was written in one go takes half the DRAM of one that was merged into, and a chunk
+  // less here or there; which one a tenth ends with is chance. A leak is there in all three.
+  const auto expect_as_large = [&](const char* what, uint64_t Tenth::*bytes, uint64_t slack) {
+    const uint64_t found =
+        std::min({old.*bytes, tenths[kTenths - 2].*bytes, tenths[kTenths - 3].*bytes});
+    const uint64_t most = std::max({young.*bytes, tenths[3].*bytes, tenths[2].*bytes});
+    expect_at_most(what, static_cast<double>(found), static_cast<double>(most + most / 4 + slack));
+  };
+  expect_as_large("bytes of the pool", &Tenth::used_bytes, 1 << 20);
+  expect_as_large("bytes of DRAM", &Tenth::memory_bytes, 64 << 10);
+  if (kSanitizer) return worse;
   // The processor is shared with others: three times as much is no noise any more.
   // A queue's consumer passes what it has deleted until the next merge, which in a large memtable
   // is three tenths away: the slowest of three.
@@ -214,14 +225,14 @@ std::string SlowerWithAge(const std::vector<Tenth>& tenths) {
     return std::max({tenths[last - 2].micros_an_operation, tenths[last - 1].micros_an_operation,
                      tenths[last].micros_an_operation});
   };
-  expect_at_most("an operation", slowest(kTenths - 1), 3 * slowest(4));
-  expect_at_most("a seek", old.micros_a_seek, 3 * young.micros_a_seek + 5);
+  expect_at_most("us an operation", slowest(kTenths - 1), 3 * slowest(4));
+  expect_at_most("us a seek", old.micros_a_seek, 3 * young.micros_a_seek + 5);
   // Once in a thousand an operation meets a flush, or a page that is touched for the first time;
   // what the tenths around have met counts, too.
-  expect_at_most("one in a thousand",
+  expect_at_most("us one in a thousand",
                  std::min(old.micros_of_slow_ones, tenths[kTenths - 2].micros_of_slow_ones),
                  3 * std::max(young.micros_of_slow_ones, tenths[3].micros_of_slow_ones) + 20);
-  return slower;
+  return worse;
 }
 
 // Indexes and caches of 200,000 operations are as large as they become after some tenths; a leak
@@ -233,7 +244,7 @@ TEST_P(AgeingTest, TheLastTenthIsLikeTheFifth) {
   const uint64_t whole = Sized(200'000, 20'000'000) * (kSanitizer ? 1 : PartOfPush());
   const uint64_t operations = std::max<uint64_t>(whole / share, 6 * kLive);
   // What others do to the processor comes once; age shows in each life.
-  std::string slower;
+  std::string worse;
   for (int life = 1; life <= 3; ++life) {
     TempFolder folder;
     const auto db = OpenOrFail(OptionsFor(GetParam()), folder.Sub("pool"));
@@ -246,16 +257,11 @@ TEST_P(AgeingTest, TheLastTenthIsLikeTheFifth) {
       tenths.back().Print(NameOf(GetParam()), i + 1);
     }
     ASSERT_EQ(tenths.size(), kTenths);
-    const Tenth& young = tenths[4];
-    const Tenth& old = tenths.back();
-    // A few chunks or nodes more or less depend on where a sample fell.
-    EXPECT_LE(old.used_bytes, young.used_bytes + young.used_bytes / 4 + (1 << 20));
-    EXPECT_LE(old.memory_bytes, young.memory_bytes + young.memory_bytes / 4 + (64 << 10));
-    if (!kSanitizer) slower = SlowerWithAge(tenths);
-    if (slower.empty() || HasFailure()) break;
-    std::printf("[ ageing   ] %s\n", slower.c_str());
+    worse = WorseWithAge(tenths);
+    if (worse.empty() || HasFailure()) break;
+    std::printf("[ ageing   ] %s\n", worse.c_str());
   }
-  EXPECT_EQ(slower, "");
+  EXPECT_EQ(worse, "");
 }
 
 }  // namespace

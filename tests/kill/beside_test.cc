@@ -33,6 +33,7 @@ struct Shared {
   std::atomic<uint64_t> busy;
   std::atomic<uint64_t> left;  // readers that ended without a close
   std::atomic<uint64_t> closes;
+  std::atomic<uint64_t> tier_entries;  // as a writer saw them last
   std::atomic<uint32_t> failed;
   char message[2000];
 };
@@ -159,6 +160,7 @@ int Write(Shared* shared, const Place& place, uint64_t seed) {
       if (random.OneIn(400)) {
         const Status s = random.OneIn(2) ? opened.value()->Compact() : opened.value()->Flush();
         if (!s.ok()) return fail(s);
+        shared->tier_entries.store(opened.value()->GetStatistics().tier_entries);
       }
       if (random.OneIn(50)) {
         std::this_thread::sleep_for(std::chrono::microseconds(random.Below(10'000)));
@@ -210,7 +212,9 @@ TEST_P(BesideTest, ReadersBesideAWriterSeeWholeStatesThoughAllAreKilled) {
   const WorkBudget budget(Sized(25, 2'000));
   uint64_t rounds = 0;
   const auto saw_all = [&] {
-    return (shared->scans.load() > 0 && shared->taken_back.load() > 0) || rounds >= 400;
+    return (shared->scans.load() > 0 && shared->taken_back.load() > 0 &&
+            (place.tier.empty() || shared->tier_entries.load() > 0)) ||
+           rounds >= 400;
   };
   for (; !(budget.Spent(rounds) && saw_all()) && shared->failed.load() == 0; ++rounds) {
     const uint64_t seed = random.Next() >> 1;
