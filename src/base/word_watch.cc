@@ -75,7 +75,8 @@ void WordWatch::Remove(void* name) noexcept {
   }
 }
 
-/// Tells of the words that have changed; of all where the system can't wait.
+/// Tells of the words that have changed; of all where the system can't wait: whoever asked for
+/// them looks from time to time.
 void WordWatch::Tell(Group* group) noexcept {
   const bool all = !can_wait_;
   std::erase_if(group->words, [&](const Word& word) {
@@ -103,13 +104,18 @@ void WordWatch::Loop(Group* group) noexcept {
     if (WaitForAny(waiters.data(), count)) continue;
     // Not because a word was taken out, and its file unmapped, meanwhile.
     const MutexLock lock(mutex_);
-    if (group->changes.load() == changes) can_wait_ = false;
+    if (group->changes.load() != changes) continue;
+    can_wait_ = false;
+    Tell(group);
+    group->has_ended = true;
+    return;
   }
 }
 
 size_t WordWatch::threads() const noexcept {
   const MutexLock lock(mutex_);
-  return groups_.size();
+  return static_cast<size_t>(
+      std::ranges::count_if(groups_, [](const auto& group) { return !group->has_ended; }));
 }
 
 }  // namespace braid::base

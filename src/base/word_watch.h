@@ -30,6 +30,7 @@ class WordWatch {
   bool Add(void* name, const void* word, uint32_t seen) noexcept;
   /// No effect when it was reported already, or not added.
   void Remove(void* name) noexcept;
+  /// That wait now.
   size_t threads() const noexcept;
 
  private:
@@ -43,6 +44,7 @@ class WordWatch {
     std::vector<Word> words;           // mutex_
     std::atomic<uint32_t> changes{0};  // of `words`, or the end
     std::thread thread;
+    bool has_ended = false;  // mutex_; the thread, since the system can't wait
   };
 
   Group* GroupWithRoom() BRAID_REQUIRES(mutex_);
