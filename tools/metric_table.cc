@@ -98,7 +98,7 @@ const std::vector<Metric>& MetricTable() {
       {"flushed_entries", "braid_flush_entries_total", "", true, 1, "Entries of these memtables"},
       {"flush_micros", "braid_flush_seconds_total", "", true, kMicro, "Time these flushes took"},
       {"merges", "braid_merges_total", "", true, 1,
-       "Tables of L0 merged into L1; of `tlsm`, compactions, of any number of lists"},
+       "Tables of L0 merged into L1; with `compaction.kind=rewrite` compactions, of any lists"},
       {"merged_entries", "braid_merge_entries_total", "", true, 1, "Entries of these tables"},
       {"overwritten_tables", "braid_overwritten_tables_total", "", true, 1,
        "Merged tables that newer ones had overwritten entirely"},

@@ -122,7 +122,7 @@ struct Statistics {
   uint64_t flushes = 0;  ///< memtables turned into L0 tables
   uint64_t flushed_entries = 0;
   uint64_t flush_micros = 0;  ///< time these flushes took, waits for a medium included
-  uint64_t merges = 0;        ///< L0 tables merged into L1; of tlsm, compactions
+  uint64_t merges = 0;  ///< L0 tables merged into L1; or compactions (compaction.kind=rewrite)
   uint64_t merged_entries = 0;
   uint64_t overwritten_tables = 0;   ///< merged tables that newer ones had overwritten
   uint64_t full_merges = 0;          ///< merges of all of L0 with all of L1 into a new L1

@@ -75,8 +75,8 @@ void WordWatch::Remove(void* name) noexcept {
   }
 }
 
-/// Tells of the words that have changed; of all where the system can't wait: whoever asked for
-/// them looks from time to time.
+/// Tells of the words that have changed; of all where the system can't wait: those who asked
+/// for them look from time to time.
 void WordWatch::Tell(Group* group) noexcept {
   const bool all = !can_wait_;
   std::erase_if(group->words, [&](const Word& word) {

@@ -75,7 +75,7 @@ TEST(WordWatchTest, TellsOnceOfEachWordThatHasChanged) {
   watched.Change(2);
   watched.Change(0);
   EXPECT_TRUE(Eventually([&] { return watched.told[0] == 1; }));
-  EXPECT_EQ(watched.told[1], 1u) << "it was told of, and not added again";
+  EXPECT_EQ(watched.told[1], 1u) << "reported before, and not added again";
   EXPECT_EQ(watched.told[2], 0u) << "it was removed";
   EXPECT_EQ(watched.watch.threads(), 1u);
 }

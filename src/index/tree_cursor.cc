@@ -104,12 +104,14 @@ class TreeCursor final : public Cursor {
     BRAID_DCHECK(count_ <= copy_);
     status_ = merge_.status();
     at_end_ = count_ == 0;
-    position_ = fetched_ = 0;
+    position_ = fetched_.count = 0;
     const bool scattered = AreScattered();
     most_ahead_ = scattered ? kScatteredAhead : kAhead;
     ahead_ = AheadOf(std::min(first_ahead_, most_ahead_));
     const size_t burst = std::min(ahead_, scattered ? kScatteredBurst : ahead_);
-    while (fetched_ < std::min(count_, burst)) Fetch(refs_[fetched_++]);
+    while (fetched_.count < std::min(count_, burst)) {
+      FetchNext(&fetched_, pool_->At(0), BytesToFetch());
+    }
     SettleFrom(false);
   }
 
@@ -130,35 +132,46 @@ class TreeCursor final : public Cursor {
     SettleFrom(true);
   }
 
-  /// The lines of an entry that is as large as the one before. Neighbours share lines.
-  void Fetch(uint64_t ref) {
+  /// What was asked for so far: a value, so that a loop has it in registers.
+  struct Fetched {
+    size_t count = 0;   // refs before this one
+    uint64_t line = 0;  // the last one
+  };
+
+  /// Asks for the next one: the lines of an entry that is as large as the one before. Neighbours
+  /// share lines.
+  void FetchNext(Fetched* fetched, const char* pool, uint64_t bytes) const {
+    const uint64_t ref = refs_[fetched->count++];
     if (IsOlder(ref) && !meets_unseen_) return;
     const uint64_t offset = OffsetIn(ref);
-    const uint64_t end = offset + likely_bytes_ + kVectorBytes;
+    const uint64_t end = offset + bytes;
     uint64_t line = offset & ~63ull;
-    if (fetched_line_ - line <= 64) line = fetched_line_ + 64;
-    for (; line < end; line += 64) base::Prefetch(pool_->At(line));
-    fetched_line_ = line - 64;
+    if (fetched->line - line <= 64) line = fetched->line + 64;
+    for (; line < end; line += 64) base::Prefetch(pool + line);
+    fetched->line = line - 64;
   }
+  /// Of each entry.
+  uint64_t BytesToFetch() const { return likely_bytes_ + kVectorBytes; }
 
   /// Asks for some of what lies ahead of `position`, and at least for what comes next.
-  void FetchOn(size_t position) {
+  void FetchOn(size_t position, Fetched* fetched, const char* pool, uint64_t bytes) const {
     const size_t end = std::min(position + ahead_, count_);
-    if (fetched_ >= end) return;
-    Fetch(refs_[fetched_++]);
-    if (fetched_ < end) Fetch(refs_[fetched_++]);  // two a step, until it is far enough ahead
-    BRAID_DCHECK(fetched_ > position);
+    if (fetched->count >= end) return;
+    FetchNext(fetched, pool, bytes);
+    // Two a step, until it is far enough ahead.
+    if (fetched->count < end) FetchNext(fetched, pool, bytes);
+    BRAID_DCHECK(fetched->count > position);
   }
 
   /// Copies what comes behind what is left, which is at most kAhead. at_end_ when there is none,
   /// and when the way is lost.
   void Refill() {
     BRAID_DCHECK(position_ <= count_ && count_ - position_ <= kAhead);
-    BRAID_DCHECK(position_ <= fetched_ && fetched_ <= count_);
+    BRAID_DCHECK(position_ <= fetched_.count && fetched_.count <= count_);
     TellPassed();
     std::copy(refs_ + position_, refs_ + count_, refs_);
     count_ -= position_;
-    fetched_ -= position_;
+    fetched_.count -= position_;
     position_ = 0;
     const size_t more = merge_.Next(refs_ + count_, copy_);
     BRAID_DCHECK(more <= copy_);
@@ -177,7 +190,7 @@ class TreeCursor final : public Cursor {
     for (;; ++position_) {
       if (position_ + ahead_ >= count_ && !at_end_) Refill();
       if (position_ >= count_ || !status_.ok()) return;
-      FetchOn(position_);
+      FetchOn(position_, &fetched_, pool_->At(0), BytesToFetch());
       const uint64_t ref = refs_[position_];
       if (!IsOlder(ref)) {
         is_shown = false;
@@ -211,21 +224,26 @@ class TreeCursor final : public Cursor {
     // Neighbours mostly lie in one chunk; what it holds does not change in an epoch.
     const uint64_t chunk_bytes = pool_->chunk_bytes();
     uint64_t chunk = pool_->OffsetOf(item_.entry) & ~(chunk_bytes - 1);
+    const char* const pool = pool_->At(0);
+    const uint64_t bytes = BytesToFetch();
+    const ReadView view = view_;
+    Fetched fetched = fetched_;
     size_t n = 0;
     size_t at = position_ + 1;
     for (; n < cap && at < end; ++at) {
-      FetchOn(at);
+      FetchOn(at, &fetched, pool, bytes);
       const uint64_t ref = refs_[at];
       if (IsOlder(ref)) continue;  // than what was shown
       if (ref - chunk >= chunk_bytes) [[unlikely]] {
         if (pool_->EntryAt(ref) == nullptr) break;
         chunk = ref & ~(chunk_bytes - 1);
       }
-      if (!format::EntryWithin(pool_->At(ref), chunk + chunk_bytes - ref, &out[n])) break;
-      if (!view_.Sees(*out[n].entry)) break;
+      if (!format::EntryWithin(pool + ref, chunk + chunk_bytes - ref, &out[n])) break;
+      if (!view.Sees(*out[n].entry)) break;
       ++n;
     }
     position_ = at - 1;
+    fetched_ = fetched;
     if (n != 0) Stand(out[n - 1]);
     return n;
   }
@@ -252,7 +270,7 @@ class TreeCursor final : public Cursor {
   uint64_t refs_[kCopy + kAhead];
   size_t count_ = 0;
   size_t position_ = 0;
-  size_t fetched_ = 0;  // refs before this one
+  Fetched fetched_;
   size_t first_ahead_ = kAhead;
   size_t first_copy_ = kFirstCopy;
   size_t most_ahead_ = kAhead;
@@ -262,7 +280,6 @@ class TreeCursor final : public Cursor {
   bool meets_unseen_ = false;  // keys that were written to since the view: older ones are wanted
   bool forward_ = true;
   uint64_t likely_bytes_;
-  uint64_t fetched_line_ = 0;  // the last one
   CursorItem item_{};
   Status status_;
 };

@@ -239,7 +239,11 @@ bool MergingIterator::RunOn() {
   size_t end = n;
   while (end > 0 && IsOutside(run[end - 1].key)) --end;
   if (end < n) ended_ = true;
-  for (size_t i = 0; i < end; ++i) Show(run[i]);
+  // Mostly there are no deletes among them, and each is where it belongs.
+  size_t i = 0;
+  while (i < end && run[i].entry->op() != EntryOp::kDelete) ++i;
+  count_ += i;
+  for (; i < end; ++i) Show(run[i]);
   return true;
 }
 

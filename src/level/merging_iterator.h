@@ -102,12 +102,12 @@ class MergingIterator {
   }
   Status status() const { return valid_ ? Status::OK() : status_; }
 
-  /// What the next moves in the same direction come to, one after the other, as far as that is
-  /// known. Not looked at so far: obsolete marks.
-  std::span<const index::CursorItem> Ahead() const {
-    if (!valid_) return {};
-    const std::span<const index::CursorItem> items(batch() + at_ + 1, count_ - at_ - 1);
-    return AnyMarkedElsewhere() ? items.first(CountMarkedHere(items)) : items;
+  /// What it stands on, and what the next moves in the same direction come to, one after the other,
+  /// as far as that is known. Not looked at so far: obsolete marks of these. It must be valid.
+  std::span<const index::CursorItem> FromHere() const {
+    BRAID_DCHECK(valid_ && at_ < count_);
+    const std::span<const index::CursorItem> items(batch() + at_, count_ - at_);
+    return AnyMarkedElsewhere() ? items.first(1 + CountMarkedHere(items.subspan(1))) : items;
   }
   /// Makes `count` of those moves.
   void SkipAhead(size_t count) {

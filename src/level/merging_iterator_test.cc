@@ -169,7 +169,7 @@ TEST_F(MergingIteratorTest, AnyMovesAgreeWithAMap) {
           at = at == model_.begin() ? model_.end() : std::prev(at);
           break;
         case 6: {
-          const size_t ahead = it.Ahead().size();
+          const size_t ahead = it.FromHere().size() - 1;
           const size_t skipped = random.Uniform(ahead + 1);
           it.SkipAhead(skipped);
           std::advance(at, skipped);  // forwards or backwards is seen by the next check
@@ -320,11 +320,11 @@ TEST_F(MergingIteratorTest, FewKeysAreReadAheadOfAShortScan) {
   for (int i = 0; i < 400; ++i) Put(static_cast<size_t>(i) % 4, std::to_string(1000 + i), "v");
   MergingIterator it = New();
   it.SeekGE("1200");
-  EXPECT_TRUE(it.Ahead().empty());
+  EXPECT_EQ(it.FromHere().size(), 1u);
   it.Next();
-  EXPECT_LE(it.Ahead().size(), 1u);
+  EXPECT_LE(it.FromHere().size() - 1, 1u);
   for (int i = 0; i < 50; ++i) it.Next();
-  EXPECT_LE(it.Ahead().size(), MergingIterator::kRun);
+  EXPECT_LE(it.FromHere().size() - 1, MergingIterator::kRun);
 }
 
 }  // namespace

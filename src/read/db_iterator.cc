@@ -48,21 +48,31 @@ void DbIterator::Move(LatencyKind kind, bool forward, Step&& step) {
 Status DbIterator::Settle() {
   BRAID_DCHECK(!valid_ && ahead_count_ == 0);  // until the entry is read and checked
   if (!merged_.Valid()) return Status::OK();
-  key_ = merged_.key();
   const std::optional<index::ValueRef>& looked_up = merged_.looked_up();
+  if (!looked_up && ReadOn()) return Status::OK();
+  key_ = merged_.key();
   Status s =
       looked_up ? reader_->ValueOf(*looked_up, &value_) : reader_->ValueOf(merged_.item(), &value_);
   if (!s.ok()) return s;
   valid_ = true;
-  ReadAhead();
+  ahead_ = merged_.FromHere().subspan(1);
+  ahead_count_ = reader_->PlainValuesOf(ahead_);
+  BRAID_DCHECK(ahead_at_ == 0 && ahead_count_ <= ahead_.size());
   return Status::OK();
 }
 
-/// Reads what the next steps come to. In an epoch.
-void DbIterator::ReadAhead() {
-  ahead_ = merged_.Ahead();
-  ahead_count_ = reader_->PlainValuesOf(ahead_);
-  BRAID_DCHECK(ahead_at_ == 0 && ahead_count_ <= ahead_.size());
+/// Reads what it stands on and what the next steps come to, all in one go. False where the first of
+/// them is not read so. In an epoch.
+bool DbIterator::ReadOn() {
+  ahead_ = merged_.FromHere();
+  const size_t read = reader_->PlainValuesOf(ahead_);
+  BRAID_DCHECK(ahead_at_ == 0 && read <= ahead_.size());
+  if (read == 0) return false;
+  key_ = ahead_.front().key;
+  value_ = ahead_.front().value;
+  ahead_ = ahead_.subspan(1);
+  ahead_count_ = read - 1;
+  return valid_ = true;
 }
 
 /// By far the most steps find their entry read and checked: the view keeps it as it is.

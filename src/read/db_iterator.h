@@ -41,7 +41,7 @@ class DbIterator final : public Iterator {
  private:
   bool TakeAhead(bool forward);
   void StepOn(bool forward);
-  void ReadAhead();
+  bool ReadOn();
   template <class Step>
   void Move(LatencyKind kind, bool forward, Step&& step);
   Status Settle();

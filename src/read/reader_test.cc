@@ -235,7 +235,7 @@ void ScanOverFlushesAndMerges(int stop) {
   for (int i = stop; i < kKeys; ++i, merged.Next()) {
     ASSERT_TRUE(merged.Valid());
     ASSERT_EQ(merged.key(), live(i));
-    for (const index::CursorItem& item : merged.Ahead()) {
+    for (const index::CursorItem& item : merged.FromHere()) {
       if (item.entry->state() == format::kStateObsolete) break;  // looked up again
       const std::string key(item.key);
       ASSERT_EQ((key.back() - '0') % 2, 1) << key;
@@ -272,7 +272,7 @@ TEST(CopiedEntriesTest, WhatWasReadBeforeAFlushNeedsNoLookUpUntilItIsMerged) {
     ASSERT_EQ(merged.key(), key(i));
     EXPECT_FALSE(merged.looked_up().has_value()) << key(i);
     EXPECT_EQ(merged.item().value, i % 2 == 0 ? "new" : "old");
-    ahead = std::max(ahead, merged.Ahead().size());
+    ahead = std::max(ahead, merged.FromHere().size() - 1);
   }
   EXPECT_FALSE(merged.Valid());
   EXPECT_EQ(ahead, level::MergingIterator::kRun - 1) << "entries are given out in whole batches";
