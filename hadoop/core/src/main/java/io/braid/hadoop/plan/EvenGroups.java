@@ -12,9 +12,9 @@ final class EvenGroups extends GroupBuilder {
   private final double typical;
   private int groupsLeft;
 
-  EvenGroups(OwnedBlocks blocks, GroupSizes sizes, double localFraction) {
-    super(blocks, sizes, localFraction);
-    this.in = blocks.in;
+  EvenGroups(OwnedBlocks.Lists lists, GroupSizes sizes, double localFraction) {
+    super(lists, sizes, localFraction);
+    this.in = lists.in;
     this.typical = unassigned.measureLeft() / in.blockCount();
     this.groupsLeft = Arrays.stream(sizes.quota).sum();
   }

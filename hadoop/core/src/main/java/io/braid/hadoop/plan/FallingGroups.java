@@ -6,8 +6,8 @@ package io.braid.hadoop.plan;
  * thread, once.
  */
 final class FallingGroups extends GroupBuilder {
-  FallingGroups(OwnedBlocks blocks, GroupSizes sizes, double localFraction) {
-    super(blocks, sizes, localFraction);
+  FallingGroups(OwnedBlocks.Lists lists, GroupSizes sizes, double localFraction) {
+    super(lists, sizes, localFraction);
   }
 
   @Override

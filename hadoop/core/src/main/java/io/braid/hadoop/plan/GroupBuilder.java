@@ -1,7 +1,6 @@
 package io.braid.hadoop.plan;
 
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.List;
 
 /**
@@ -13,7 +12,7 @@ import java.util.List;
 abstract class GroupBuilder {
   final GroupSizes sizes;
   final UnassignedBlocks unassigned;
-  final PlanDraft draft = new PlanDraft();
+  final PlanDraft draft;
 
   /** Groups that each node has. */
   final int[] made;
@@ -23,19 +22,22 @@ abstract class GroupBuilder {
   private int buffered;
   private double filled;
 
-  GroupBuilder(OwnedBlocks blocks, GroupSizes sizes, double localFraction) {
+  GroupBuilder(OwnedBlocks.Lists lists, GroupSizes sizes, double localFraction) {
     this.sizes = sizes;
     this.localFraction = localFraction;
-    this.unassigned = new UnassignedBlocks(blocks, sizes);
+    this.unassigned = new UnassignedBlocks(lists, sizes);
+    this.draft = new PlanDraft(lists.in);
     this.made = new int[sizes.quota.length];
   }
 
-  /** The groups of all blocks. */
+  /** The groups of all blocks; {@code sizes} are by the part's numbers. */
   static PlanDraft run(OwnedBlocks blocks, GroupSizes sizes, double localFraction) {
+    OwnedBlocks.Lists lists = blocks.lists(sizes);
+    GroupSizes here = lists.renumbered(sizes);
     GroupBuilder builder =
         sizes.isEven
-            ? new EvenGroups(blocks, sizes, localFraction)
-            : new FallingGroups(blocks, sizes, localFraction);
+            ? new EvenGroups(lists, here, localFraction)
+            : new FallingGroups(lists, here, localFraction);
     builder.runRounds();
     builder.groupTheRest();
     return builder.draft;
@@ -59,13 +61,12 @@ abstract class GroupBuilder {
    */
   private void runRounds() {
     int rounds = sizes.rounds.stream().mapToInt(List::size).max().orElse(0);
-    Integer[] order = new Integer[made.length];
-    Arrays.setAll(order, n -> n);
+    long[] held = new long[made.length];
     for (int round = 0; round < rounds; ++round) {
-      Arrays.sort(
-          order,
-          Comparator.<Integer>comparingDouble(unassigned::heldLeft).thenComparingInt(n -> n));
-      for (int node : order) {
+      for (int node = 0; node < held.length; ++node) {
+        held[node] = StableOrder.key(unassigned.heldLeft(node));
+      }
+      for (int node : StableOrder.of(held)) {
         if (round < sizes.rounds.get(node).size()) {
           GroupSizes.Round now = sizes.rounds.get(node).get(round);
           for (int k = 0; k < now.groups && makeLocal(node, now.size); ++k) {

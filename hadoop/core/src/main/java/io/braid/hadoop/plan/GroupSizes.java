@@ -46,17 +46,21 @@ final class GroupSizes {
   /** There must be exactly the quota's groups, whatever the placement. */
   final boolean isEven;
 
+  /** Where the quota is from. */
+  final Quotas quotas;
+
   private GroupSizes(
       double[] measure,
       double target,
-      int[] quota,
+      Quotas quotas,
       List<List<Round>> rounds,
       double leftover,
       double minimum,
       boolean isEven) {
     this.measure = measure;
     this.target = target;
-    this.quota = quota;
+    this.quotas = quotas;
+    this.quota = quotas.groups;
     this.rounds = rounds;
     this.leftover = leftover;
     this.minimum = minimum;
@@ -76,12 +80,21 @@ final class GroupSizes {
     }
   }
 
+  /** The same with other numbers: block i becomes block {@code places[i]}. */
+  GroupSizes renumbered(int[] places) {
+    double[] measureOf = new double[places.length];
+    for (int i = 0; i < places.length; ++i) {
+      measureOf[places[i]] = measure[i];
+    }
+    return new GroupSizes(measureOf, target, quotas, rounds, leftover, minimum, isEven);
+  }
+
   /** Groups that are alike: as many as wanted, or whole waves more if these would be too large. */
   private static GroupSizes even(PlanInput in, PlanSettings settings, double wanted) {
     double[] measure = measures(in, settings.costs().openBytes());
     double total = Arrays.stream(measure).sum();
     int groups = (int) Math.min(measure.length, wanted);
-    if (clip(measure.clone(), groups) > settings.mostMeasure()) {
+    if (share(measure, total, groups) > settings.mostMeasure()) {
       double enough = groupsOfAtMost(settings.mostMeasure(), measure);
       double waves = Math.ceil(enough / in.totalSlots - TOLERANCE);
       groups = (int) Math.min(measure.length, Math.max(groups, waves * in.totalSlots));
@@ -90,13 +103,14 @@ final class GroupSizes {
     if (minimum > 0) {
       groups = (int) Math.max(1, Math.min(groups, Math.floor(total / minimum)));
     }
-    double target = clip(measure, groups);
-    int[] quota = Quotas.of(in, measure, groups);
+    double target = share(measure, total, groups);
+    cut(measure, target);
+    Quotas quotas = Quotas.of(in, measure, groups);
     List<List<Round>> rounds = new ArrayList<>();
-    for (int count : quota) {
+    for (int count : quotas.groups) {
       rounds.add(List.of(new Round(target, count)));
     }
-    return new GroupSizes(measure, target, quota, rounds, 0, minimum, true);
+    return new GroupSizes(measure, target, quotas, rounds, 0, minimum, true);
   }
 
   /** How many groups there must be for none but single blocks to measure more. */
@@ -120,12 +134,12 @@ final class GroupSizes {
     double minimum = Math.ceil(settings.minimumBytes() / block);
     double most = Math.max(1, Math.floor(largest / block));
     double target = Math.min(most, Math.floor((double) measure.length / in.totalSlots));
-    int[] quota = Quotas.of(in, measure, in.totalSlots);
+    Quotas quotas = Quotas.of(in, measure, in.totalSlots);
     List<List<Round>> rounds = new ArrayList<>();
-    for (int count : quota) {
+    for (int count : quotas.groups) {
       rounds.add(strict(target, count, settings, minimum));
     }
-    return new GroupSizes(measure, target, quota, rounds, minimum, minimum, false);
+    return new GroupSizes(measure, target, quotas, rounds, minimum, minimum, false);
   }
 
   /** Sizes that fall, in bytes, down to that of a block. */
@@ -137,14 +151,15 @@ final class GroupSizes {
     if (minimum > 0) {
       groups = (int) Math.max(1, Math.min(groups, Math.floor(total / minimum)));
     }
-    double share = clip(measure, groups);
+    double share = share(measure, total, groups);
+    cut(measure, share);
     double target = Math.min(share, settings.mostMeasure());
     // With a slot for each block there is nothing to gain.
     boolean single = groups == measure.length;
-    int[] quota = Quotas.of(in, measure, groups);
+    Quotas quotas = Quotas.of(in, measure, groups);
     double smallest = Math.max(minimum, Arrays.stream(measure).sum() / measure.length);
     List<List<Round>> rounds = new ArrayList<>();
-    for (int count : quota) {
+    for (int count : quotas.groups) {
       if (single || count == 0) {
         rounds.add(List.of());
       } else if (policy == Policy.FACTORING) {
@@ -153,7 +168,7 @@ final class GroupSizes {
         rounds.add(balanced(target, share * count, settings, smallest));
       }
     }
-    return new GroupSizes(measure, target, quota, rounds, single ? 0 : smallest, minimum, false);
+    return new GroupSizes(measure, target, quotas, rounds, single ? 0 : smallest, minimum, false);
   }
 
   /**
@@ -169,12 +184,11 @@ final class GroupSizes {
   }
 
   /**
-   * The even share of a group when blocks above it have a group each; those blocks' measures are
-   * cut to it. Ends since each step finds further blocks above a share that only shrinks; the limit
-   * is for lengths made to be nasty.
+   * The even share of a group when blocks above it have a group each. Ends since each step finds
+   * further blocks above a share that only shrinks; the limit is for lengths made to be nasty.
    */
-  private static double clip(double[] measure, int groups) {
-    double target = Arrays.stream(measure).sum() / groups;
+  private static double share(double[] measure, double total, int groups) {
+    double target = total / groups;
     for (int step = 0, before = 0; step < 64; ++step) {
       double rest = 0;
       int above = 0;
@@ -188,10 +202,13 @@ final class GroupSizes {
       before = above;
       target = rest / (groups - above);
     }
-    for (int i = 0; i < measure.length; ++i) {
-      measure[i] = Math.min(measure[i], target);
-    }
     return target;
+  }
+
+  private static void cut(double[] measure, double most) {
+    for (int i = 0; i < measure.length; ++i) {
+      measure[i] = Math.min(measure[i], most);
+    }
   }
 
   /**

@@ -17,12 +17,13 @@ public final class HostGroups {
   private final PlanInput in;
   private final double[] weight;
   private final double most;
-  private final PlanDraft draft = new PlanDraft();
+  private final PlanDraft draft;
 
   private HostGroups(PlanInput in, double[] weight, double most) {
     this.in = in;
     this.weight = weight;
     this.most = most;
+    this.draft = new PlanDraft(in);
   }
 
   /**
@@ -50,7 +51,7 @@ public final class HostGroups {
     // The limit leaves out what one of the blocks costs to open, the weights do not.
     HostGroups made = new HostGroups(in, weight, (double) most + open);
     made.group(owners(in, open));
-    Locator.addGroups(KindPart.of(in).get(0), made.draft, 1, groups);
+    Locator.addGroups(made.draft, 1, groups);
     groups.sort(
         Comparator.comparingDouble(
             group -> -(double) group.length() - (double) open * group.size()));

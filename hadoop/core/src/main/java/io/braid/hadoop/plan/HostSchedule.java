@@ -80,13 +80,15 @@ final class HostSchedule {
 
   /** Sorts the groups, largest first, and queues them at the nodes that they ask for. */
   private static HostSchedule sorted(long[] lengths, int[] groups, int[][] asked, int[] slots) {
-    Integer[] order = new Integer[groups.length];
-    Arrays.setAll(order, i -> i);
-    Arrays.sort(order, (a, b) -> Long.compare(lengths[groups[b]], lengths[groups[a]]));
+    long[] keys = new long[groups.length];
+    for (int i = 0; i < keys.length; ++i) {
+      keys[i] = -lengths[groups[i]];
+    }
+    int[] order = StableOrder.of(keys);
     int[] starts = new int[slots.length + 2];
     long[] sorted = new long[groups.length];
     for (int i = 0; i < order.length; ++i) {
-      sorted[i] = lengths[groups[order[i]]];
+      sorted[i] = -keys[order[i]];
       int[] nodes = asked[i].length == 0 ? new int[] {slots.length} : asked[i];
       asked[i] = nodes;
       for (int node : nodes) {

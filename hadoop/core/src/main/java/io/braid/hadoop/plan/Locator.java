@@ -7,7 +7,8 @@ import java.util.function.IntFunction;
 
 /** The end of the fifth phase: which hosts to ask for. Used by one thread. */
 final class Locator {
-  private static final int MOST_HOSTS = 3;
+  /** No group asks for more. */
+  static final int MOST_HOSTS = 3;
 
   private final PlanInput in;
   private final double localFraction;
@@ -24,24 +25,24 @@ final class Locator {
     this.touched = new int[in.nowhere() + 1];
   }
 
-  /** Adds a part's groups. */
-  static void addGroups(KindPart part, PlanDraft draft, double localFraction, List<Group> groups) {
-    Locator locator = new Locator(part.in, localFraction);
+  /** Adds a draft's groups. */
+  static void addGroups(PlanDraft draft, double localFraction, List<Group> groups) {
+    Locator locator = new Locator(draft.in, localFraction);
     for (int g = 0; g < draft.groups.size(); ++g) {
-      groups.add(locator.group(part, draft.groups.get(g), draft.node(g)));
+      groups.add(locator.group(draft.groups.get(g), draft.node(g)));
     }
   }
 
   /** The nodes to ask for, by the number of the group. For one thread. */
-  static IntFunction<int[]> nodes(PlanInput in, PlanDraft draft, double localFraction) {
-    Locator locator = new Locator(in, localFraction);
+  static IntFunction<int[]> nodes(PlanDraft draft, double localFraction) {
+    Locator locator = new Locator(draft.in, localFraction);
     return g -> {
       locator.choose(draft.groups.get(g), draft.node(g));
       return Arrays.copyOf(locator.chosen, locator.hosts);
     };
   }
 
-  private Group group(KindPart part, int[] blocks, int node) {
+  private Group group(int[] blocks, int node) {
     long length = choose(blocks, node);
     List<String> names = new ArrayList<>(hosts);
     long local = hosts == 0 ? 0 : local(blocks, chosen[0]);
@@ -50,7 +51,7 @@ final class Locator {
       names.add(in.hosts[chosen[k]]);
       least = Math.min(least, k == 0 ? local : local(blocks, chosen[k]));
     }
-    return new Group(part.inWhole(blocks), length, local, least, names);
+    return new Group(in.inWhole(blocks), length, local, least, names);
   }
 
   /** Sets the chosen hosts; returns the bytes of all blocks. */

@@ -14,6 +14,7 @@ final class Owners {
 
   private final PlanInput in;
   private final double[] measure;
+  private final double total;
   private final double[] capacity;
   private final double[] load;
   private final int[] owner;
@@ -39,7 +40,7 @@ final class Owners {
     this.queue = new int[nodes];
     this.work = (long) WORK_A_REPLICA * in.holderStart[owner.length];
     Arrays.fill(first, -1);
-    double total = Arrays.stream(measure).sum();
+    this.total = Arrays.stream(measure).sum();
     double quotas = Arrays.stream(sizes.quota).sum();
     this.capacity = Arrays.stream(sizes.quota).mapToDouble(q -> q * total / quotas).toArray();
   }
@@ -72,7 +73,7 @@ final class Owners {
    * never seen again.
    */
   private void chains() {
-    double half = Arrays.stream(measure).sum() / owner.length / 2;
+    double half = total / owner.length / 2;
     int dead = Integer.MAX_VALUE;
     int stamp = 0;
     for (int node = 0; node < load.length; ++node) {

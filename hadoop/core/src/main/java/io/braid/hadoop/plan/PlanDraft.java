@@ -6,8 +6,15 @@ import java.util.List;
 
 /** Groups as numbers of blocks and nodes, before hosts are looked up. Used by one thread. */
 final class PlanDraft {
+  /** What the numbers are those of. */
+  final PlanInput in;
+
   final List<int[]> groups = new ArrayList<>();
   private int[] nodes = new int[16];
+
+  PlanDraft(PlanInput in) {
+    this.in = in;
+  }
 
   void add(int[] blocks, int node) {
     if (groups.size() == nodes.length) {

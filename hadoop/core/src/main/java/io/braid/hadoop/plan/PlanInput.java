@@ -13,7 +13,6 @@ import java.util.TreeMap;
  * (object stores, another cluster's HDFS). Immutable.
  */
 final class PlanInput {
-  final List<Block> blocks;
   final long[] lengths;
   final String[] hosts;
   final int[] slots;
@@ -27,10 +26,19 @@ final class PlanInput {
 
   final int[] holders;
 
-  PlanInput(List<Block> blocks, String[] hosts, int[] slots, int[] holderStart, int[] holders) {
-    this.blocks = blocks;
-    this.lengths = blocks.stream().mapToLong(Block::length).toArray();
+  /** What each block's number is in the list that was planned; null: the same. */
+  private final int[] numbers;
+
+  private PlanInput(
+      long[] lengths,
+      String[] hosts,
+      int[] slots,
+      int[] holderStart,
+      int[] holders,
+      int[] numbers) {
+    this.lengths = lengths;
     this.hosts = hosts;
+    this.numbers = numbers;
     this.slots = slots;
     this.totalSlots = (int) Math.min(Integer.MAX_VALUE, Arrays.stream(slots).asLongStream().sum());
     this.holderStart = holderStart;
@@ -52,14 +60,83 @@ final class PlanInput {
     }
     int[] start = new int[blocks.size() + 1];
     int[] holders = new int[Math.max(16, blocks.size())];
-    for (int i = 0; i < blocks.size(); ++i) {
-      List<String> names = blocks.get(i).hosts();
+    long[] lengths = new long[blocks.size()];
+    for (int i = 0; i < lengths.length; ++i) {
+      Block block = blocks.get(i);
+      lengths[i] = block.length();
+      List<String> names = block.hosts();
       if (start[i] + names.size() + 1 > holders.length) {
         holders = Arrays.copyOf(holders, Math.max(start[i] + names.size() + 1, holders.length * 2));
       }
       start[i + 1] = addHolders(names, numbers, holders, start[i], hosts.length);
     }
-    return new PlanInput(blocks, hosts, slots, start, holders);
+    return new PlanInput(lengths, hosts, slots, start, holders, null);
+  }
+
+  /**
+   * The same with other numbers: block i becomes block {@code places[i]}. Places that are a few
+   * rising series are filled with few cache misses; to fetch the blocks in their new order would
+   * miss at each of them.
+   */
+  PlanInput renumbered(int[] places) {
+    long[] lengthsOf = new long[places.length];
+    int[] numbersOf = new int[places.length];
+    int[] start = new int[holderStart.length];
+    for (int i = 0; i < places.length; ++i) {
+      lengthsOf[places[i]] = lengths[i];
+      numbersOf[places[i]] = numbers == null ? i : numbers[i];
+      start[places[i] + 1] = holderStart[i + 1] - holderStart[i];
+    }
+    for (int i = 0; i < places.length; ++i) {
+      start[i + 1] += start[i];
+    }
+    return new PlanInput(lengthsOf, hosts, slots, start, holders(places, start), numbersOf);
+  }
+
+  /** The holders, those of block i from {@code start[places[i]]} on. */
+  private int[] holders(int[] places, int[] start) {
+    int[] holdersOf = new int[holderStart[places.length]];
+    for (int i = 0; i < places.length; ++i) {
+      int to = start[places[i]];
+      for (int k = holderStart[i]; k < holderStart[i + 1]; ++k) {
+        holdersOf[to++] = holders[k];
+      }
+    }
+    return holdersOf;
+  }
+
+  /**
+   * Blocks {@code from} to {@code to - 1} of a renumbered input, on some of the nodes; {@code
+   * numberOf} is each one's new number, the pseudo-node's as well.
+   */
+  PlanInput part(int from, int to, String[] hostsOf, int[] slotsOf, int[] numberOf) {
+    int[] start = Arrays.copyOfRange(holderStart, from, to + 1);
+    for (int i = 0; i < start.length; ++i) {
+      start[i] -= holderStart[from];
+    }
+    int[] holdersOf = Arrays.copyOfRange(holders, holderStart[from], holderStart[to]);
+    for (int k = 0; k < holdersOf.length; ++k) {
+      holdersOf[k] = numberOf[holdersOf[k]];
+    }
+    return new PlanInput(
+        Arrays.copyOfRange(lengths, from, to),
+        hostsOf,
+        slotsOf,
+        start,
+        holdersOf,
+        Arrays.copyOfRange(numbers, from, to));
+  }
+
+  /** These blocks' numbers in the list that was planned. */
+  int[] inWhole(int[] some) {
+    if (numbers == null) {
+      return some;
+    }
+    int[] in = new int[some.length];
+    for (int i = 0; i < in.length; ++i) {
+      in[i] = numbers[some[i]];
+    }
+    return in;
   }
 
   /**
@@ -91,7 +168,7 @@ final class PlanInput {
   }
 
   int blockCount() {
-    return blocks.size();
+    return lengths.length;
   }
 
   boolean holds(int node, int block) {

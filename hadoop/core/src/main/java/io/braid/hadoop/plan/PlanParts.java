@@ -18,9 +18,9 @@ final class PlanParts {
   /** Owners depend on the measure alone: blocks for assorted-strict, bytes for all others. */
   private final List<Map<Boolean, OwnedBlocks>> owners = new ArrayList<>();
 
-  PlanParts(PlanInput in) {
+  PlanParts(PlanInput in, List<Block> blocks) {
     this.in = in;
-    this.parts = KindPart.of(in);
+    this.parts = KindPart.of(in, blocks);
     parts.forEach(part -> owners.add(new HashMap<>()));
   }
 
@@ -44,8 +44,8 @@ final class PlanParts {
   /** The groups of all drafts. */
   List<Group> groups(List<PlanDraft> drafts, PlanSettings settings) {
     List<Group> groups = new ArrayList<>(count(drafts));
-    for (int p = 0; p < parts.size(); ++p) {
-      Locator.addGroups(parts.get(p), drafts.get(p), settings.localFraction(), groups);
+    for (PlanDraft draft : drafts) {
+      Locator.addGroups(draft, settings.localFraction(), groups);
     }
     return groups;
   }
@@ -75,11 +75,11 @@ final class PlanParts {
   private long[] lengths(List<PlanDraft> drafts, double open) {
     long[] lengths = new long[count(drafts)];
     int at = 0;
-    for (int p = 0; p < parts.size(); ++p) {
-      for (int[] group : drafts.get(p).groups) {
+    for (PlanDraft draft : drafts) {
+      for (int[] group : draft.groups) {
         long length = 0;
         for (int block : group) {
-          long sum = length + parts.get(p).in.lengths[block];
+          long sum = length + draft.in.lengths[block];
           length = sum < 0 ? Long.MAX_VALUE : sum;
         }
         lengths[at++] = Forecast.measured(length, group.length, open);
@@ -94,7 +94,7 @@ final class PlanParts {
     List<IntFunction<int[]>> each = new ArrayList<>();
     for (int p = 0; p < parts.size(); ++p) {
       starts[p + 1] = starts[p] + drafts.get(p).groups.size();
-      each.add(Locator.nodes(parts.get(p).in, drafts.get(p), localFraction));
+      each.add(Locator.nodes(drafts.get(p), localFraction));
     }
     return group -> {
       int part = Arrays.binarySearch(starts, group);

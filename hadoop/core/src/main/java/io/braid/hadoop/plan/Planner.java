@@ -36,14 +36,14 @@ public final class Planner {
       return new Plan(Policy.NONE, "there are no blocks", List.of());
     }
     if (in.totalSlots == 0) {
-      return new Plan(Policy.NONE, "no slots are known", singles(in));
+      return new Plan(Policy.NONE, "no slots are known", singles(blocks));
     }
     if (settings.policy() == Policy.NONE) {
-      return new Plan(Policy.NONE, "as set", singles(in));
+      return new Plan(Policy.NONE, "as set", singles(blocks));
     }
-    PlanParts parts = new PlanParts(in);
+    PlanParts parts = new PlanParts(in, blocks);
     if (settings.policy() == Policy.AUTO) {
-      return choose(in, parts, settings);
+      return choose(blocks, in.totalSlots, parts, settings);
     }
     return new Plan(
         settings.policy(),
@@ -52,28 +52,38 @@ public final class Planner {
   }
 
   /** A group a block, with the block's own hosts: what Hadoop does by itself. */
-  private static List<Group> singles(PlanInput in) {
-    List<Group> groups = new ArrayList<>(in.blockCount());
-    for (int i = 0; i < in.blockCount(); ++i) {
-      Block block = in.blocks.get(i);
-      List<String> hosts = block.hosts();
-      if (hosts.size() > 1) {
-        hosts = new ArrayList<>(new LinkedHashSet<>(hosts));
-        hosts = hosts.subList(0, Math.min(3, hosts.size()));
-      }
+  private static List<Group> singles(List<Block> blocks) {
+    List<Group> groups = new ArrayList<>(blocks.size());
+    for (int i = 0; i < blocks.size(); ++i) {
+      Block block = blocks.get(i);
+      List<String> hosts = firstHosts(block.hosts());
       long local = hosts.isEmpty() ? 0 : block.length();
       groups.add(new Group(new int[] {i}, block.length(), local, local, hosts));
     }
     return groups;
   }
 
+  /** The first few different ones; mostly the very list, which then costs no memory. */
+  private static List<String> firstHosts(List<String> hosts) {
+    boolean asTheyAre = hosts.size() <= Locator.MOST_HOSTS;
+    for (int k = 1; k < hosts.size() && asTheyAre; ++k) {
+      asTheyAre = hosts.indexOf(hosts.get(k)) == k;
+    }
+    if (asTheyAre) {
+      return hosts;
+    }
+    List<String> distinct = new ArrayList<>(new LinkedHashSet<>(hosts));
+    return distinct.subList(0, Math.min(Locator.MOST_HOSTS, distinct.size()));
+  }
+
   /**
    * The candidate whose time is least above the shortest, on average over the costs that are
    * possible; of those as good, the one with fewest containers.
    */
-  private static Plan choose(PlanInput in, PlanParts parts, PlanSettings settings) {
+  private static Plan choose(
+      List<Block> blocks, int slots, PlanParts parts, PlanSettings settings) {
     List<Costs> possible = settings.costs().possible();
-    List<Candidate> candidates = Candidate.all(settings, in.blockCount(), in.totalSlots);
+    List<Candidate> candidates = Candidate.all(settings, blocks.size(), slots);
     List<List<PlanDraft>> drafts = new ArrayList<>();
     List<Forecaster> forecasters = new ArrayList<>();
     List<PlanForecast> forecasts = new ArrayList<>();
@@ -101,7 +111,7 @@ public final class Planner {
     Candidate winner = candidates.get(chosen);
     String reason = reason(forecasts, chosen, settings.costs());
     List<Group> groups =
-        winner.policy == Policy.NONE ? singles(in) : parts.groups(drafts.get(chosen), settings);
+        winner.policy == Policy.NONE ? singles(blocks) : parts.groups(drafts.get(chosen), settings);
     return new Plan(winner.policy, reason, groups, forecasts, possible);
   }
 

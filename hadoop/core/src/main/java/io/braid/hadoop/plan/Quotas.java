@@ -1,17 +1,27 @@
 package io.braid.hadoop.plan;
 
-import java.util.Arrays;
-import java.util.Comparator;
-
-/** Shares a number of groups among the nodes in proportion to their slots. */
+/** Shares a number of groups among the nodes in proportion to their slots. Immutable. */
 final class Quotas {
-  private Quotas() {}
+  /** The groups of each node, the pseudo-node last. */
+  final int[] groups;
+
+  /** What the blocks that a node holds measure. */
+  final double[] held;
+
+  /** What all blocks measure. */
+  final double total;
+
+  private Quotas(int[] groups, double[] held, double total) {
+    this.groups = groups;
+    this.held = held;
+    this.total = total;
+  }
 
   /**
    * As many groups in all as wanted; the pseudo-node (last) gets the share of the blocks that are
    * nowhere.
    */
-  static int[] of(PlanInput in, double[] measure, int groups) {
+  static Quotas of(PlanInput in, double[] measure, int groups) {
     double[] held = new double[in.nowhere() + 1];
     double total = 0;
     for (int i = 0; i < measure.length; ++i) {
@@ -26,7 +36,7 @@ final class Quotas {
     }
     int[] quota = shares(in, held, groups - nowhere);
     quota[in.nowhere()] = nowhere;
-    return quota;
+    return new Quotas(quota, held, total);
   }
 
   /**
@@ -35,23 +45,23 @@ final class Quotas {
    */
   private static int[] shares(PlanInput in, double[] held, int groups) {
     int[] quota = new int[in.nowhere() + 1];
-    double[] lost = new double[in.nowhere()];
-    Integer[] order = new Integer[in.nowhere()];
+    long[] lost = new long[in.nowhere()];
+    long[] keys = new long[in.nowhere()];
     int left = groups;
-    for (int n = 0; n < order.length; ++n) {
+    for (int n = 0; n < keys.length; ++n) {
       double share = (double) groups * in.slots[n] / in.totalSlots;
       quota[n] = (int) Math.floor(share);
-      lost[n] = share - quota[n];
+      lost[n] = StableOrder.key(-(share - quota[n]));
+      keys[n] = StableOrder.key(-held[n]);
       left -= quota[n];
-      order[n] = n;
     }
-    Arrays.sort(
-        order,
-        Comparator.<Integer>comparingDouble(n -> -lost[n])
-            .thenComparingDouble(n -> -held[n])
-            .thenComparingInt(n -> n));
+    int[] byHeld = StableOrder.of(keys);
+    for (int k = 0; k < keys.length; ++k) {
+      keys[k] = lost[byHeld[k]];
+    }
+    int[] order = StableOrder.of(keys);
     for (int k = 0; k < left; ++k) {
-      ++quota[order[k % order.length]];
+      ++quota[byHeld[order[k % order.length]]];
     }
     return quota;
   }

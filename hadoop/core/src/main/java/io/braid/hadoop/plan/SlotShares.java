@@ -31,7 +31,7 @@ final class SlotShares {
     for (int k = 0; k < bytes.length; ++k) {
       order[k] = k;
       for (int block : kinds.get(k)) {
-        bytes[k] += Math.max(1, in.blocks.get(block).length());
+        bytes[k] += Math.max(1, in.lengths[block]);
       }
     }
     Arrays.sort(
@@ -61,7 +61,7 @@ final class SlotShares {
     Map<Integer, Double> held = new HashMap<>();
     for (int block : blocks) {
       for (int k = in.holderStart[block]; k < in.holderStart[block + 1]; ++k) {
-        held.merge(in.holders[k], Math.max(1.0, in.blocks.get(block).length()), Double::sum);
+        held.merge(in.holders[k], Math.max(1.0, in.lengths[block]), Double::sum);
       }
     }
     held.remove(in.nowhere());

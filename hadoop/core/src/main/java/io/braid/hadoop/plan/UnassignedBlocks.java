@@ -13,12 +13,11 @@ final class UnassignedBlocks {
   private final GroupSizes sizes;
   private final int[] owner;
   private final boolean[] taken;
+  private final OwnedBlocks.Lists lists;
   private final int[] ownStart;
   private final int[] ownBlocks;
   private final int[] ownAt;
-  private final int[] heldStart;
-  private final int[] heldBlocks;
-  private final int[] heldAt;
+  private int[] heldAt;
   private final double[] heldLeft;
   private final double[] ownLeft;
   private final PriorityQueue<Spare> spares =
@@ -39,35 +38,25 @@ final class UnassignedBlocks {
     }
   }
 
-  UnassignedBlocks(OwnedBlocks blocks, GroupSizes sizes) {
-    this.in = blocks.in;
+  UnassignedBlocks(OwnedBlocks.Lists lists, GroupSizes sizes) {
+    this.in = lists.in;
     this.sizes = sizes;
-    this.owner = blocks.owner;
+    this.owner = lists.owner;
     int nodes = in.nowhere() + 1;
     this.taken = new boolean[owner.length];
-    this.heldLeft = new double[nodes];
+    this.heldLeft = sizes.quotas.held.clone();
+    this.measureLeft = sizes.quotas.total;
     this.ownLeft = new double[nodes];
     this.blocksLeft = owner.length;
-    OwnedBlocks.Lists lists = blocks.lists(sizes);
+    this.lists = lists;
     this.ownStart = lists.ownStart;
     this.ownBlocks = lists.ownBlocks;
-    this.heldStart = lists.heldStart;
-    this.heldBlocks = lists.heldBlocks;
-    measure();
-    this.ownAt = Arrays.copyOf(ownStart, nodes);
-    this.heldAt = Arrays.copyOf(heldStart, nodes);
-    for (int n = 0; n < nodes; ++n) {
-      spares.add(new Spare(n, Double.MAX_VALUE));
-    }
-  }
-
-  private void measure() {
     for (int i = 0; i < owner.length; ++i) {
       ownLeft[owner[i]] += sizes.measure[i];
-      measureLeft += sizes.measure[i];
-      for (int k = in.holderStart[i]; k < in.holderStart[i + 1]; ++k) {
-        heldLeft[in.holders[k]] += sizes.measure[i];
-      }
+    }
+    this.ownAt = Arrays.copyOf(ownStart, nodes);
+    for (int n = 0; n < nodes; ++n) {
+      spares.add(new Spare(n, Double.MAX_VALUE));
     }
   }
 
@@ -92,6 +81,11 @@ final class UnassignedBlocks {
 
   /** As nextOwn, of the blocks that the node holds but others own. */
   int nextForeign(int node, int after) {
+    int[] heldStart = lists.heldStart();
+    int[] heldBlocks = lists.heldBlocks();
+    if (heldAt == null) {
+      heldAt = heldStart.clone();
+    }
     int at = after < 0 ? heldAt[node] : after + 1;
     while (at < heldStart[node + 1] && (taken[heldBlocks[at]] || owner[heldBlocks[at]] == node)) {
       ++at;
@@ -103,7 +97,7 @@ final class UnassignedBlocks {
   }
 
   int held(int place) {
-    return heldBlocks[place];
+    return lists.heldBlocks()[place];
   }
 
   /**
@@ -144,20 +138,22 @@ final class UnassignedBlocks {
     return taken[block];
   }
 
-  /** The first free block that fills a container alone; -1 if there is none. */
+  /** The part's first free block that fills a container alone; -1 if there is none. */
   int nextHuge() {
-    while (hugeAt < owner.length && (taken[hugeAt] || sizes.measure[hugeAt] < sizes.target)) {
-      ++hugeAt;
+    hugeAt = hugeAt < 0 ? -1 : lists.nextHuge(hugeAt);
+    while (hugeAt >= 0 && taken[lists.number(hugeAt)]) {
+      hugeAt = lists.nextHuge(hugeAt + 1);
     }
-    return hugeAt < owner.length ? hugeAt : -1;
+    return hugeAt < 0 ? -1 : lists.number(hugeAt);
   }
 
-  /** All free blocks. */
+  /** All free blocks, in the part's order. */
   int[] rest() {
     int[] rest = new int[blocksLeft];
     for (int i = 0, k = 0; k < rest.length; ++i) {
-      if (!taken[i]) {
-        rest[k++] = i;
+      int block = lists.number(i);
+      if (!taken[block]) {
+        rest[k++] = block;
       }
     }
     return rest;
