@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/forks.h"
 #include "base/no_throw.h"
+#include "base/processors.h"
 
 namespace braid::base {
 
@@ -42,7 +43,7 @@ std::shared_ptr<Workers> Workers::OfProcess() {
   std::shared_ptr<Workers> workers = home->workers.lock();
   if (workers == nullptr) {
     Limits most;
-    most.fill(std::max(2U, std::thread::hardware_concurrency()));
+    most.fill(std::max<size_t>(2, ProcessorsOfProcess()));
     workers.reset(new Workers(most));
     home->workers = workers;
   }

@@ -3,9 +3,9 @@
 #include "engine/parts.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "base/check.h"
+#include "base/processors.h"
 
 namespace braid::engine {
 
@@ -99,7 +99,7 @@ Status RefuseLsmParts(const Options& options) {
 
 uint32_t ShardCount(const Options& options) {
   if (options.log.shards != 0) return options.log.shards;
-  return std::clamp(2 * std::thread::hardware_concurrency(), 2u, 32u);
+  return static_cast<uint32_t>(std::clamp<size_t>(2 * base::ProcessorsOfProcess(), 2, 32));
 }
 
 }  // namespace braid::engine

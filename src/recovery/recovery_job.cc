@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "base/processors.h"
 #include "level/level_sizes.h"
 #include "log/log_reader.h"
 #include "merge/pointer_persistence.h"
@@ -263,10 +264,9 @@ Status RecoveryJob::ReplayLogs() {
   }
   std::vector<Status> outcomes(logs.size());
   std::vector<log::ShardLog> read(logs.size());
-  const size_t threads =
-      options_.background_threads && log_chunks_.size() > 2 * logs.size()
-          ? std::clamp<size_t>(std::thread::hardware_concurrency(), 1, logs.size())
-          : 1;
+  const size_t threads = options_.background_threads && log_chunks_.size() > 2 * logs.size()
+                             ? std::clamp<size_t>(base::ProcessorsOfProcess(), 1, logs.size())
+                             : 1;
   const Status ran = OnThreads(threads, logs.size(), [&](size_t i) {
     Result<log::ShardLog> shard = log::ReadShardLog(*pool_, logs[i]);
     if (shard.ok()) {
