@@ -2,12 +2,16 @@
 #include "media/sync_marks.h"
 
 #include <gtest/gtest.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <thread>
 #include <vector>
+
+#include "support/forbidden_call.h"
 
 namespace braid::media {
 namespace {
@@ -17,6 +21,13 @@ constexpr uint64_t kBytes = 4 * kMark;
 
 class SyncMarksTest : public ::testing::Test {
  protected:
+  void SetUp() override {
+    const long known = ::syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+    if (known < 0 || (known & MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) {
+      GTEST_SKIP() << "the kernel can't order the threads of a process: all is synced";
+    }
+  }
+
   /// Nothing is read or written there.
   const char* base_ = reinterpret_cast<const char*>(uint64_t{1} << 40);
   SyncMarks marks_{base_, kBytes};
@@ -53,6 +64,14 @@ TEST_F(SyncMarksTest, AFlushMarksWhatItCovers) {
 TEST_F(SyncMarksTest, WhatIsNotAskedForStaysMarked) {
   Take(kMark + 1);
   EXPECT_EQ(Take(), (std::vector<bool>{false, false, true, true}));
+}
+
+TEST_F(SyncMarksTest, WhereThreadsCantBeOrderedAllIsTaken) {
+  const bool ran = test::WithoutCall(SYS_membarrier, [&] {
+    Take();
+    EXPECT_EQ(Take(), std::vector<bool>(4, true));
+  });
+  if (!ran) GTEST_SKIP() << "no seccomp here";
 }
 
 TEST_F(SyncMarksTest, AChildOfAForkTakesMarksToo) {
