@@ -36,13 +36,14 @@ constexpr uint64_t kBytesAPiece = merge::FullMerge::kPiece * 128;
 
 }  // namespace
 
-/// By what does not change while the store is open.
+/// By what does not change while the store is open, and by L1: it is not rewritten where it
+/// may lack entries: only its count tells, and the new list would have one that is right.
 bool FullMerger::MayEver() const {
   const Options& options = *store_.options;
   return *options.compaction.kind == MergeKind::kZipper &&
          *options.compaction.persistence == MergePersistence::kRedoLog &&
          options.log.kind == LogKind::kBySize && store_.tier == nullptr && pool_.strands() == 1 &&
-         pool_.regions() == 1 && store_.indexes->HasIndexOverL1();
+         pool_.regions() == 1 && store_.indexes->IsL1AsRecorded();
 }
 
 bool FullMerger::IsDue(const level::ReadState& state) const {

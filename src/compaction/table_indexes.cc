@@ -57,6 +57,7 @@ Status TableIndexes::Begin(const level::Version& found, bool merge_is_open) {
   if (l1.entries() == 0 && !merge_is_open) {
     if (Status s = l1_->BuildSlice(l1.list(), 1); !s.ok()) return s;
     if (l1_->complete()) l1.set_tree(l1_->tree(), 1);
+    l1_is_as_recorded_ = l1_->counted() == 0;
   }
   return Status::OK();
 }
@@ -77,13 +78,25 @@ Result<bool> TableIndexes::BuildStep() {
   }
   if (Status s = l1_->BuildSlice(l1->list(), kIndexSlice); !s.ok()) return s;
   if (l1_->complete()) {
-    l1->set_tree(l1_->tree(), l1_->min_height());
-    if (const auto counted = l1_->counted(); counted && !l1->is_counted()) {
-      store_.versions->Lock().SetEntriesOfBottom(*counted);
+    if (const auto counted = l1_->counted(); counted) {
+      if (Status s = CheckCount(*l1, *counted); !s.ok()) return s;
+      if (!l1->is_counted()) store_.versions->Lock().SetEntriesOfBottom(*counted);
+      l1_is_as_recorded_ = true;
     }
+    l1->set_tree(l1_->tree(), l1_->min_height());
   }
   Fit();
   return true;
+}
+
+/// An old page in the place of a newer one, whose checks all match, leads past entries, or to
+/// others. What merges wrote of such a list would look sound.
+Status TableIndexes::CheckCount(const level::PmemTable& table, uint64_t counted) const {
+  if (!table.is_counted() || counted == table.entries()) return Status::OK();
+  return store_.pool->CorruptionAt(table.head_offset(), "list of a table",
+                                   "it links " + std::to_string(counted) +
+                                       " entries, the manifest counts " +
+                                       std::to_string(table.entries()));
 }
 
 index::EntryIndex* TableIndexes::tree() const noexcept {
@@ -181,6 +194,8 @@ Result<bool> TableIndexes::FoundTableStep() {
   if (found_index_ == nullptr) found_index_ = std::make_unique<cache::DramIndex>(store_.pool, 1);
   if (Status s = found_index_->BuildSlice(table->list(), kIndexSlice); !s.ok()) return s;
   if (found_index_->complete()) {
+    BRAID_DCHECK(found_index_->counted().has_value());  // nothing changes a table of L0
+    if (Status s = CheckCount(*table, *found_index_->counted()); !s.ok()) return s;
     table->set_tree(found_index_->tree(), 1);
     found_index_.reset();
     found_.pop_back();
@@ -214,6 +229,7 @@ void TableIndexes::StartAnew(level::PmemTable* l1) {
 }
 
 void TableIndexes::TakeOver(level::PmemTable* l1, const level::PmemTable& source) {
+  l1_is_as_recorded_ = l1_ != nullptr;  // as the flush has left it
   if (l1_ == nullptr || source.tree_min_height() != 1) return;
   // A reader to whom it still is a table of L0 may meet what merges bring into L1, as one of L1.
   const auto tree = std::const_pointer_cast<index::EntryIndex>(source.tree());
@@ -224,6 +240,7 @@ void TableIndexes::TakeOver(level::PmemTable* l1, const level::PmemTable& source
 
 void TableIndexes::Replace(level::PmemTable* l1, std::shared_ptr<index::EntryIndex> tree) {
   ReplaceL1(l1, std::make_unique<cache::DramIndex>(store_.pool, std::move(tree)));
+  l1_is_as_recorded_ = true;
 }
 
 /// L1 shows it if it is complete. One that was to come next is given up.

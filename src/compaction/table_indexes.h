@@ -78,6 +78,9 @@ class TableIndexes {
   /// Whether the index over L1 covers a part of its entries only, so that it fits.
   bool IsSparse() const noexcept { return l1_ != nullptr && l1_->min_height() > 1; }
   bool HasIndexOverL1() const noexcept { return l1_ != nullptr; }
+  /// Whether L1 was seen to link what the manifest counts, or was written by this session: then its
+  /// tree has all that it should have. False where merges began before it was counted.
+  bool IsL1AsRecorded() const noexcept { return l1_is_as_recorded_; }
   bool HasCache() const noexcept { return cache_ != nullptr; }
   /// Entries that only views keep, of those that the index over L1 was built from; nothing while it
   /// is not complete.
@@ -95,6 +98,7 @@ class TableIndexes {
     uint32_t height = 0;   // from which on it had them
   };
 
+  Status CheckCount(const level::PmemTable& table, uint64_t counted) const;
   Result<bool> FoundTableStep();
   std::shared_ptr<level::PmemTable> NextFound();
   uint32_t WantedMinHeight() const;
@@ -107,6 +111,7 @@ class TableIndexes {
   std::unique_ptr<cache::DramIndex> next_l1_;        // takes its place when it is complete
   std::unique_ptr<cache::SecondChanceCache> cache_;  // never both
   GivenUp given_up_;
+  bool l1_is_as_recorded_ = false;
   std::vector<uint64_t> found_;                    // tables the open found, to be indexed
   std::unique_ptr<cache::DramIndex> found_index_;  // of the last of them
   std::atomic<uint64_t> found_left_{0};            // size of found_

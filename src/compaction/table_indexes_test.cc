@@ -45,6 +45,26 @@ TEST(TableIndexesTest, WhatStartsAnewIsShownWhenItIsComplete) {
   EXPECT_EQ(parts.Get("key7"), "value");
 }
 
+// As after an old page has come into the place of a newer one: each link is sound. A merge that
+// rewrote the list would hide it for good.
+TEST(TableIndexesTest, AListThatLacksAnEntryIsFoundByItsCount) {
+  test::StoreParts parts;
+  FillL1(&parts, 1000);
+  EXPECT_TRUE(parts.indexes.IsL1AsRecorded()) << "this session has written it";
+  const auto l1 = parts.versions.Lock().bottom();
+  index::Damage damage;
+  const format::EntryHeader* first = l1->list().First(&damage);
+  const format::EntryHeader* second = l1->list().Next(first, &damage);
+  ASSERT_NE(second, nullptr);
+  const_cast<format::EntryHeader*>(first)->links()[0] = second->links()[0];
+  parts.indexes.StartAnew(l1.get());
+  const Status built = parts.indexes.BuildStep().status();
+  EXPECT_TRUE(built.IsCorruption());
+  EXPECT_NE(built.ToString().find("it links 999 entries, the manifest counts 1000"),
+            std::string::npos)
+      << built.ToString();
+}
+
 TEST(TableIndexesTest, WhereMemoryIsShortTheIndexIsSparser) {
   test::StoreParts parts([](Options* options) { options->memory_budget_bytes = 1u << 20; });
   for (int i = 0; i < 4; ++i) {

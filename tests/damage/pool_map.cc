@@ -305,6 +305,10 @@ bool PoolMap::HoldsNothingThatCounts(const PoolImage& harmed, uint64_t chunk) co
     default:
       return false;
   }
+  // What a full merge has left is not marked: the manifest tells.
+  if (manifest_.left_behind.Has(state.kind(), Read<format::LogChunkHeader>(begin).table_id)) {
+    return true;
+  }
   bool live = false;
   uint64_t end = begin + sizeof(format::LogChunkHeader);
   while (const EntryHeader* header = EntryOfLife(chunk, end, state.generation())) {
