@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "pool_map.h"
@@ -245,7 +246,10 @@ void BuildUnclosed(PoolState state, const std::string& path, uint64_t seed, cons
                    BuiltPool* pool) {
   Builder model(nullptr, pool, path, seed, store);
   Fill(state, &model);
-  for (uint64_t attempt = 0; attempt < 400; ++attempt) {
+  // Beside other work most attempts end too early or too late, so that they get some time as well.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  const auto is_time = [&] { return std::chrono::steady_clock::now() < end; };
+  for (uint64_t attempt = 0; attempt < 400 || is_time(); ++attempt) {
     std::error_code error;
     std::filesystem::remove_all(path, error);
     const uint64_t micros = (50 + attempt % 40 * 50) * (kSanitizer ? 5 : 1);
