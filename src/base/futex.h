@@ -43,13 +43,14 @@ struct FutexWaiter {
   }
 };
 
+/// Its number; older headers lack it, too.
+inline constexpr long kFutexWaitv = 449;
 /// How many words can be waited for at once.
 inline constexpr size_t kMostWaiters = 128;
 
 /// Waits until one of the words is woken for, and at most as long as all have their value. False:
 /// the system can't (Linux before 5.16), or one of them is not there.
 inline bool WaitForAny(const FutexWaiter* waiters, size_t count) noexcept {
-  constexpr long kFutexWaitv = 449;
   if (::syscall(kFutexWaitv, waiters, count, 0, nullptr, 0) >= 0) return true;
   return errno == EAGAIN || errno == EINTR;
 }

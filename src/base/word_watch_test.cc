@@ -2,12 +2,9 @@
 #include "base/word_watch.h"
 
 #include <gtest/gtest.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <thread>
 
@@ -41,13 +38,8 @@ struct Watched {
   }
 };
 
-constexpr uint32_t kFutexWaitv = 449;
-
-/// Sandboxes may refuse the call with an error of their own.
-bool CanWait() { return ::syscall(kFutexWaitv, nullptr, 0, 0, nullptr, 0) < 0 && errno == EINVAL; }
-
 TEST(WordWatchTest, TellsOnceOfEachWordThatHasChanged) {
-  if (!CanWait()) GTEST_SKIP() << "Linux before 5.16, or a sandbox";
+  if (!test::KnowsCall(kFutexWaitv)) GTEST_SKIP() << "Linux before 5.16, or a sandbox";
   Watched watched;
   for (size_t i = 0; i < 3; ++i) ASSERT_TRUE(watched.Add(i));
   watched.words[3].store(1);

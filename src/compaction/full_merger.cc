@@ -36,14 +36,13 @@ constexpr uint64_t kBytesAPiece = merge::FullMerge::kPiece * 128;
 
 }  // namespace
 
-/// By what does not change while the store is open, and by L1: it is not rewritten where it
-/// may lack entries: only its count tells, and the new list would have one that is right.
+/// By what does not change while the store is open.
 bool FullMerger::MayEver() const {
   const Options& options = *store_.options;
   return *options.compaction.kind == MergeKind::kZipper &&
          *options.compaction.persistence == MergePersistence::kRedoLog &&
          options.log.kind == LogKind::kBySize && store_.tier == nullptr && pool_.strands() == 1 &&
-         pool_.regions() == 1 && store_.indexes->IsL1AsRecorded();
+         pool_.regions() == 1 && store_.indexes->HasIndexOverL1();
 }
 
 bool FullMerger::IsDue(const level::ReadState& state) const {
@@ -52,7 +51,8 @@ bool FullMerger::IsDue(const level::ReadState& state) const {
   if (l0.empty() || l0.size() >= kMostFully) return false;
   const level::PmemTable& l1 = state.version->bottom();
   if (l1.entries() < kLeastBatches * store_.options->compaction.batch_entries) return false;
-  if (!l1.is_counted()) return false;
+  // Only its count tells where it lacks entries, and the new list would have one that is right.
+  if (!l1.is_counted() || !store_.indexes->IsL1AsRecorded()) return false;
   if (store_.versions->Lock().merged_table_id() < not_before_) return false;
   const Inputs inputs = InputsOf(state, l0.size());
   if (l1.entries() > kMostTimesL1 * (inputs.entries - l1.entries())) return false;

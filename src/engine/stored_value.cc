@@ -45,10 +45,8 @@ Status ReadStoredValue(const pool::PmemPool& pool, uint64_t offset, bool verify,
   return Status::OK();
 }
 
-// With all that it calls in line: a short key takes less time than a call.
-[[gnu::flatten]] size_t PlainValues(const pool::PmemPool& pool,
-                                    std::span<const index::CursorItem> items,
-                                    bool verify) noexcept {
+size_t PlainValues(const pool::PmemPool& pool, std::span<const index::CursorItem> items,
+                   bool verify) noexcept {
   // Neighbours mostly lie in one chunk.
   const uint64_t chunk_bytes = pool.chunk_bytes();
   uint64_t chunk = ~(chunk_bytes - 1);  // where no entry can be

@@ -207,13 +207,17 @@ std::string WorseWithAge(const std::vector<Tenth>& tenths) {
     worse += what + ": " + std::to_string(found) + ", at most " + std::to_string(most) +
              " are as it was; ";
   };
-  // A list that was written in one go takes half the DRAM of one that was merged into, and a chunk
-  // less here or there; which one a tenth ends with is chance. A leak is there in all three.
+  // The most of each half: a list that was written in one go takes half the DRAM of one that was
+  // merged into, and which of them a tenth ends with is chance.
   const auto expect_as_large = [&](const char* what, uint64_t Tenth::*bytes, uint64_t slack) {
-    const uint64_t found =
-        std::min({old.*bytes, tenths[kTenths - 2].*bytes, tenths[kTenths - 3].*bytes});
-    const uint64_t most = std::max({young.*bytes, tenths[3].*bytes, tenths[2].*bytes});
-    expect_at_most(what, static_cast<double>(found), static_cast<double>(most + most / 4 + slack));
+    const auto most_of = [&](size_t first) {
+      uint64_t most = 0;
+      for (size_t i = first; i < first + kTenths / 2; ++i) most = std::max(most, tenths[i].*bytes);
+      return most;
+    };
+    const uint64_t young_most = most_of(0);
+    expect_at_most(what, static_cast<double>(most_of(kTenths / 2)),
+                   static_cast<double>(young_most + young_most / 4 + slack));
   };
   expect_as_large("bytes of the pool", &Tenth::used_bytes, 1 << 20);
   expect_as_large("bytes of DRAM", &Tenth::memory_bytes, 64 << 10);

@@ -1,10 +1,8 @@
 // "A database a tenant, and the process is busy doing nothing": many small pools are open at a
 // time, each with its background threads; when nobody uses them they take next to no processor
 // time, and the first write wakes what it needs.
-#include <errno.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,7 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/futex.h"
 #include "support/database.h"
+#include "support/forbidden_call.h"
 #include "support/processor_time.h"
 #include "support/temp_folder.h"
 
@@ -53,9 +53,6 @@ size_t Threads() {
   return count;
 }
 
-/// Whether the system knows futex_waitv (Linux 5.16).
-bool CanWaitForTwo() { return ::syscall(449, nullptr, 0, 0, nullptr, 0) < 0 && errno == EINVAL; }
-
 TEST(ManyPoolsTest, ThatNobodyUsesTakeHardlyAnyProcessorTime) {
   constexpr uint64_t kWritten = 10;  // of them, in the end
   const uint64_t count = std::max(Sized(200, 1000), 2 * kWritten);
@@ -77,7 +74,7 @@ TEST(ManyPoolsTest, ThatNobodyUsesTakeHardlyAnyProcessorTime) {
   // A hundredth of a processor for two hundred of them.
   EXPECT_TRUE(ComesToRest(0.00005 * static_cast<double>(count) + 0.005));
   // Nothing wakes them, either: not even a look for processes that want to read.
-  if (CanWaitForTwo()) {
+  if (KnowsCall(base::kFutexWaitv)) {
     const long before = Switches();
     std::this_thread::sleep_for(std::chrono::seconds(1));
     EXPECT_LT(Switches() - before, static_cast<long>(count / 2));
