@@ -7,7 +7,9 @@ namespace {
 
 constexpr uint64_t kBursts = 5;
 constexpr uint64_t kKeysOfBurst = 1500;
-constexpr size_t kValueBytes = 400;
+// A burst does not fit into the pool's initial bytes, which keep their pages, however soon what it
+// overwrites is collected.
+constexpr size_t kValueBytes = 800;
 
 /// All of one letter, which its round chooses.
 std::string ValueOf(uint64_t round) {
@@ -19,6 +21,7 @@ class GiveBackStressTest : public DesignStressTest {
   void SetUp() override {
     DesignStressTest::SetUp();
     ASSERT_FALSE(HasFatalFailure());
+    ASSERT_GT(kKeysOfBurst * kValueBytes, options_.pool.initial_bytes);
     const Result<PoolInfo> info = DB::Inspect(folder_.Sub("pool"));
     ASSERT_TRUE(info.ok()) << info.status().ToString();
     has_snapshots_ = db_->GetCapabilities().snapshots;
