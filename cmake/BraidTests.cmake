@@ -161,7 +161,7 @@ function(braid_add_c_program target source)
   add_executable(${target} "${source}")
   # Whether gcc sees a truncation depends on what the optimizer inlined, so that one stays off.
   target_compile_options(${target} PRIVATE
-    -Wall -Wextra -Werror -pedantic -Wno-format-truncation)
+    -Wall -Wextra -Werror -pedantic $<$<C_COMPILER_ID:GNU>:-Wno-format-truncation>)
   target_link_libraries(${target} PRIVATE braid::braid Threads::Threads)
 endfunction()
 

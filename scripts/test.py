@@ -6,10 +6,10 @@ built, or did not run.
   test.py PART ...         one or more of:
     format                 whether all sources are laid out
     release                all tests of the release build
-    clang                  whether clang compiles the store, and what it finds about locks
     crash                  the crash simulator's tests
     mutants                seeded faults that the tests must find
-    asan-model, tsan-concurrency   unit and model tests, concurrent ones, under a sanitizer
+    asan-model, tsan-concurrency   unit and model tests (clang, with its checks of locks), concurrent
+                           ones, under a sanitizer
     java, python, hadoop   the bindings' tests, and braid-hadoop's
     fuzz, vm               the fuzzers for a while; a virtual machine with persistent memory
     asan, tsan, ubsan, debug   all tests of a preset

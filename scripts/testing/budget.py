@@ -16,11 +16,10 @@ class Seconds(NamedTuple):
 PLANNED = {
     "format": Seconds(0, 5, 0),
     "release": Seconds(330, 350, 190),
-    "clang": Seconds(0, 60, 60),
     "crash": Seconds(180, 30, 90),
     "mutants": Seconds(0, 110, 40),
     "tsan-concurrency": Seconds(90, 0, 90),
-    "asan-model": Seconds(210, 0, 90),
+    "asan-model": Seconds(130, 0, 90),
 }
 SANITIZERS = ("tsan-concurrency", "asan-model")
 MINUTES = 40

@@ -21,14 +21,13 @@ from testing import gtest_programs, machine, mutant_share, processes
 SHARING = ("unit", "tools", "conformance", "crash", "model", "concurrency")
 PROGRAMS = SHARING + ("kill", "faults", "limits", "damage", "command", "complaints", "budget")
 PRESETS = ("release", "debug", "asan", "tsan", "ubsan")
-FIRST_LANE = ("format", "release", "clang", "crash", "mutants", "tsan-concurrency", "asan-model")
+FIRST_LANE = ("format", "release", "crash", "mutants", "tsan-concurrency", "asan-model")
 SECOND_LANE = ("java", "python", "hadoop")
 PARTS = FIRST_LANE + SECOND_LANE + ("fuzz", "vm") + PRESETS[1:]
 PROGRESS_SECONDS = 60
 # Shares of a run that is in time: testing/budget.py makes them smaller.
 ONE_CRASH_TEST_IN = 3
 ONE_SANITIZED_TEST_IN = 2
-ONE_FILE_IN = 8  # that clang compiles, too
 # Of the work of random tests, whose seed is new in each run, and of crash images.
 ONE_TRIAL_IN = 6
 ONE_IMAGE_IN = 4
@@ -241,15 +240,6 @@ class Run:
     def step(self, part):
         if part == "format":
             self.script("format", "scripts/check.sh", "--format")
-        elif part == "clang":
-            # Behind the release build, which makes headers.
-            files = sorted(str(path.relative_to(self.root))
-                           for path in (self.root / "src").rglob("*.cc")
-                           if not path.name.endswith("_test.cc"))
-            self.look_at_the_time(part)
-            changed = choices.changed_files(self.root)
-            self.script("clang", "scripts/check.sh", "--clang",
-                        *self.choice.share(files, self.one_in(ONE_FILE_IN), always=changed))
         elif part == "crash":
             if self.build("crash", "crashsim", "braid_crash_tests", "braid_unit_tests",
                           "braid_tools_tests"):

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -90,7 +91,10 @@ inline uint64_t PartOfPush() {
 inline uint64_t Sized(uint64_t push, uint64_t night, uint64_t release) {
   const TestSize size = SizeOfRun();
   const uint64_t full = size == TestSize::kPush ? push : size == TestSize::kNight ? night : release;
-  const uint64_t share = kThreadSanitizer ? 20 : kAddressSanitizer ? 5 : PartOfPush();
+  const uint64_t part = PartOfPush();
+  const uint64_t share = kThreadSanitizer    ? std::max<uint64_t>(20, 4 * part)
+                         : kAddressSanitizer ? std::max<uint64_t>(5, 2 * part)
+                                             : part;
   return full / share > 0 ? full / share : 1;
 }
 inline uint64_t Sized(uint64_t push, uint64_t night) { return Sized(push, night, night); }

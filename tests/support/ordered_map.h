@@ -20,6 +20,7 @@
 #include "base/compare.h"
 #include "base/random.h"
 #include "index/keyed_refs.h"
+#include "tests/support/environment.h"
 
 namespace braid::index {
 
@@ -308,7 +309,7 @@ template <class Map>
 void BehavesLikeAnOrderedMap(const Kind& kind) {
   Random random(NewSeed());
   const bool is_long = std::string_view(kind.name) == "Long";
-  const int steps = is_long ? 600 : 40000;
+  const int steps = is_long ? 600 : std::max(4000, static_cast<int>(test::Sized(40'000, 400'000)));
   Harness<Map> harness;
   for (int step = 0; step < steps && !testing::Test::HasFailure(); ++step) {
     const std::string key = kind.make(random);

@@ -75,7 +75,7 @@ class StoreParts : private TestPool, public IdleHosts, public lsm::LsmStore {
   }
   StoreParts(const StoreParts&) = delete;
   StoreParts& operator=(const StoreParts&) = delete;
-  ~StoreParts() { closed.store(true); }
+  virtual ~StoreParts() { closed.store(true); }
 
   void Put(std::string_view key, std::string_view value) { ExpectOk(writer.Put({}, key, value)); }
   void Delete(std::string_view key) { ExpectOk(writer.Delete({}, key)); }
