@@ -19,7 +19,7 @@ PLANNED = {
     "crash": Seconds(180, 30, 90),
     "mutants": Seconds(0, 110, 40),
     "tsan-concurrency": Seconds(90, 0, 90),
-    "asan-model": Seconds(130, 0, 90),
+    "asan-model": Seconds(110, 0, 160),
 }
 SANITIZERS = ("tsan-concurrency", "asan-model")
 MINUTES = 40

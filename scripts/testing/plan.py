@@ -27,7 +27,7 @@ PARTS = FIRST_LANE + SECOND_LANE + ("fuzz", "vm") + PRESETS[1:]
 PROGRESS_SECONDS = 60
 # Shares of a run that is in time: testing/budget.py makes them smaller.
 ONE_CRASH_TEST_IN = 3
-ONE_SANITIZED_TEST_IN = 2
+ONE_SANITIZED_TEST_IN = {"tsan-concurrency": 2, "asan-model": 3}
 # Of the work of random tests, whose seed is new in each run, and of crash images.
 ONE_TRIAL_IN = 6
 ONE_IMAGE_IN = 4
@@ -183,9 +183,6 @@ class Run:
             return [name for name in names if name in taken or name not in set(stores)]
         return names
 
-    def sanitized(self, _, names):
-        return self.choice.share(names, self.one_in(ONE_SANITIZED_TEST_IN))
-
     def run_programs(self, step, preset, labels, names_of=None):
         """Runs the tests of the programs, or those that names_of(program, all) chooses."""
         work, left_out = [], 0
@@ -277,7 +274,9 @@ class Run:
         preset = part.split("-", 1)[0]
         if self.build(part, preset, *(f"braid_{label}_tests" for label in labels)):
             self.look_at_the_time(part)
-            self.run_programs(part, preset, labels, self.sanitized)
+            one_in = self.one_in(ONE_SANITIZED_TEST_IN[part])
+            self.run_programs(part, preset, labels,
+                              lambda _, names: self.choice.share(names, one_in))
 
     def mutants(self):
         if not self.build("mutants", "crashsim", "braid_crash_tests"):
