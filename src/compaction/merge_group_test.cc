@@ -30,6 +30,22 @@ class Threads final : public Crew {
   }
 };
 
+/// Stops when both merges have begun.
+class StopsLater final : public Crew {
+ public:
+  explicit StopsLater(std::atomic<bool>* stop) : stop_(stop) {}
+  void Run(const std::vector<Task>& tasks) override {
+    for (const Task& task : tasks) {
+      for (int steps = 0; steps < 4; ++steps) EXPECT_TRUE(task());
+    }
+    stop_->store(true);
+    for (const Task& task : tasks) EXPECT_FALSE(task());
+  }
+
+ private:
+  std::atomic<bool>* stop_;
+};
+
 /// Merges of the oldest tables, by the thread of the test or by threads of their own.
 class MergeGroupTest : public ::testing::TestWithParam<bool> {
  protected:
@@ -152,21 +168,7 @@ TEST_P(MergeGroupTest, WhatIsOpenWhenItIsStoppedGoesOnOneByOne) {
   parts_.Flush();
   PutRange('b', 400, "2");
   parts_.Flush();
-  // Stops when both merges have begun.
-  class StopsLater final : public Crew {
-   public:
-    explicit StopsLater(std::atomic<bool>* stop) : stop_(stop) {}
-    void Run(const std::vector<Task>& tasks) override {
-      for (const Task& task : tasks) {
-        for (int steps = 0; steps < 4; ++steps) EXPECT_TRUE(task());
-      }
-      stop_->store(true);
-      for (const Task& task : tasks) EXPECT_FALSE(task());
-    }
-
-   private:
-    std::atomic<bool>* stop_;
-  } stops(&parts_.stop_merges);
+  StopsLater stops(&parts_.stop_merges);
   parts_.merger.SetCrew(&stops);
   const Result<Merger::Merged> stopped = parts_.merger.Merge(PlanOf(2));
   EXPECT_EQ(stopped.status().code(), Status::Code::kAborted);
@@ -181,6 +183,32 @@ TEST_P(MergeGroupTest, WhatIsOpenWhenItIsStoppedGoesOnOneByOne) {
   EXPECT_EQ(parts_.open_merge(), StoreFacts::OpenMerge::kNone);
   EXPECT_EQ(parts_.l1_entries(), 800u + Borders());
   Check();
+}
+
+// As an old page brings it back, in the place of the one that a batch has written.
+TEST_P(MergeGroupTest, AnOverwrittenEntryThatIsLiveAgainIsFoundWhileMergesAreOpen) {
+  PutRange('a', 100, "1");
+  parts_.Flush();
+  parts_.Merge();
+  const std::string last = Key('a', 99);
+  const auto found = parts_.versions.Lock().bottom()->Get(
+      index::LookupKey{last, base::Hash64(last)}, index::ReadView{});
+  ASSERT_EQ(found.state, index::LookupResult::State::kFound);
+  auto* old = parts_.pool->As<format::EntryHeader>(found.value.offset());
+  PutRange('a', 100, "2");
+  parts_.Flush();
+  PutRange('b', 100, "2");
+  parts_.Flush();
+  StopsLater stops(&parts_.stop_merges);
+  parts_.merger.SetCrew(&stops);
+  EXPECT_FALSE(parts_.merger.Merge(PlanOf(2)).ok());
+  ASSERT_EQ(parts_.merger.open().size(), 2u);
+  ASSERT_EQ(old->state(), format::kStateObsolete);
+  Check();
+  parts_.pool->ops().StoreByte(old->state_byte(), format::kStateLive);
+  const std::vector<std::string> problems = parts_.Examine().problems;
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_NE(problems[0].find("bytes of entries are live"), std::string::npos) << problems[0];
 }
 
 TEST_P(MergeGroupTest, ABorderStaysWhileItsRightNeighbourIsOpen) {

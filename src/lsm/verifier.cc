@@ -17,6 +17,7 @@ using format::ChunkKind;
 
 bool Verifier::CheckTables(base::FunctionRef<bool()> is_closed) {
   BRAID_DCHECK(chunks_ == 0 && heads_.empty());  // an object checks once
+  are_live_entries_linked_ = AreLiveEntriesLinked();
   double checked = 0;
   for (const format::TableRecord& table : manifest_.tables) {
     Progress(0.8 * checked++ / static_cast<double>(manifest_.tables.size()));
@@ -40,6 +41,17 @@ merge::BatchProgress Verifier::ProgressOf(uint64_t table_id) const {
   const auto found = store_.open_merges->find(table_id);
   const bool is_open = manifest_.MergeOf(table_id) != nullptr;
   return is_open && found != store_.open_merges->end() ? found->second : merge::BatchProgress();
+}
+
+/// Whether an entry of a table that is live is in one list, and no other: not while copies are
+/// beside their originals, and not where a crash has left a merge without records, of which nobody
+/// knows what it has left out. Of others a batch moves entries, and marks those that it leaves out,
+/// as a whole.
+bool Verifier::AreLiveEntriesLinked() const {
+  if (manifest_.Copies() != nullptr || manifest_.Originals() != nullptr) return false;
+  return std::all_of(manifest_.merges.begin(), manifest_.merges.end(), [this](const auto& merge) {
+    return merge.id == 0 || ProgressOf(merge.source_id).counted;
+  });
 }
 
 void Verifier::CheckTable(const format::TableRecord& record) {
@@ -93,9 +105,7 @@ void Verifier::CheckChunk(uint64_t chunk) {
     totals_.max_sequence = std::max(totals_.max_sequence, entry.sequence());
     if (entry.is_kept()) live += entry.size();
   });
-  // Entries a resumed merge has taken but not accounted, and copies beside their originals, are
-  // in two lists or none for a while.
-  if (manifest_.AnyMerge() || manifest_.Originals() != nullptr) return;
+  if (!are_live_entries_linked_) return;
   const auto problem = [&](uint64_t other, const char* how) {
     AddProblem(pool_.ChunkOffset(chunk), "chunk",
                std::to_string(live) + " bytes of entries are live, " + std::to_string(other) + how);
@@ -103,7 +113,8 @@ void Verifier::CheckChunk(uint64_t chunk) {
   const auto linked = totals_.linked_bytes.find(chunk);
   const uint64_t linked_bytes = linked != totals_.linked_bytes.end() ? linked->second : 0;
   if (live != linked_bytes) problem(linked_bytes, " are linked");
-  if (!store_.usage->IsKnown(chunk)) return;
+  // What a merge has made obsolete is subtracted once its batch is durable, or by its end.
+  if (manifest_.AnyMerge() || !store_.usage->IsKnown(chunk)) return;
   const auto counted = static_cast<uint64_t>(store_.usage->Live(chunk));
   if (counted != live) problem(counted, " are accounted for");
 }

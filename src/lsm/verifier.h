@@ -53,6 +53,7 @@ class Verifier {
   Status Report(VerifyReport* report);
 
  private:
+  bool AreLiveEntriesLinked() const;
   void CheckTable(const format::TableRecord& record);
   void CheckChunk(uint64_t chunk);
   bool IsBeingLoaded(uint64_t chunk, uint64_t loading) const;
@@ -77,6 +78,7 @@ class Verifier {
   level::CheckTotals totals_;
   std::unordered_set<uint32_t> heads_;  // of the tables that were checked
   uint64_t chunks_ = 0;
+  bool are_live_entries_linked_ = false;
 };
 
 }  // namespace braid::lsm
