@@ -48,7 +48,11 @@ merge::BatchProgress Verifier::ProgressOf(uint64_t table_id) const {
 /// knows what it has left out. Of others a batch moves entries, and marks those that it leaves out,
 /// as a whole.
 bool Verifier::AreLiveEntriesLinked() const {
-  if (manifest_.Copies() != nullptr || manifest_.Originals() != nullptr) return false;
+  constexpr uint16_t kCopied =
+      format::kTableOfCopies | format::kTableWasCopied | format::kTableOfOriginals;
+  for (const format::TableRecord& table : manifest_.tables) {
+    if ((table.flags & kCopied) != 0) return false;
+  }
   return std::all_of(manifest_.merges.begin(), manifest_.merges.end(), [this](const auto& merge) {
     return merge.id == 0 || ProgressOf(merge.source_id).counted;
   });

@@ -138,7 +138,11 @@ TEST_P(RangeStressTest, ABatchWithARangeIsSeenWhole) {
         std::string round;
         for (it->Seek("r/"); it->Valid() && it->key() < Slice("r0"); it->Next(), ++seen) {
           if (seen == 0) round = it->value();
-          if (it->value() != round) failure_.Report("values of two rounds");
+          if (it->value() != round) {
+            failure_.Report("values of two rounds: " + std::to_string(seen) + " of " + round +
+                            ", then " + std::string(it->key()) + " of " +
+                            std::string(it->value()) + (at_snapshot ? " at a snapshot" : ""));
+          }
         }
         failure_.Check(it->status(), "scan");
         if (seen != kKeys) failure_.Report(std::to_string(seen) + " keys of a round");
