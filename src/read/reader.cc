@@ -198,11 +198,14 @@ LookupResult Reader::LookupInPool(const index::LookupKey& lookup, const index::R
     // Merges went by during this lookup: what hid the entry was asked for too late. Again, with the
     // current tables. An obsolete entry that is found while no merge moves anything is damage.
     const uint64_t after = store_.versions->merge_epoch().Now();
-    // Found so again while merges are at the same batches: nothing newer hides it, since what does
-    // leaves the source only after the entry is unlinked. So it is an original that is about to be
-    // replaced by its copy, which is the same, and the merge need not be waited for.
+    // Found so again by who sees every version, while merges are at the same batches: nothing newer
+    // hides it, since what does leaves the source only after the entry is unlinked. So it is an
+    // original that is about to be replaced by its copy, which is the same, and the merge need not
+    // be waited for. To a view what hides it may lie behind a version that it does not see, and be
+    // unlinked from there by the batch that has marked the entry, but not taken it out of its tree.
     const bool at_work = index::MergeEpoch::AnyAtWork(before);
-    if (at_work && after == before && last_obsolete == std::pair(offset, before)) {
+    if (view.sequence == index::kLatest && at_work && after == before &&
+        last_obsolete == std::pair(offset, before)) {
       return result;
     }
     last_obsolete = {offset, before};

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -254,6 +256,45 @@ TEST(CopiedEntriesTest, WhatWasReadBeforeAFlushIsNotTakenForLiveBehindMerges) {
     SCOPED_TRACE(stop);
     ScanOverFlushesAndMerges(stop);
   }
+}
+
+// A delete that only a view sees lies behind a newer version in its table. A merge that drops it
+// together with what it hides unlinks both before the tree over L1 forgets the latter.
+TEST(LookupTest, AViewIsNotShownWhatABatchThatIsBeingMadeHasMarked) {
+  test::StoreParts parts;
+  parts.Put("key", "old");
+  parts.Flush();
+  parts.Merge();
+  parts.Delete("key");
+  const level::ViewRegistry::Handle handle = parts.views->Register(parts.sequence, nullptr);
+  parts.Put("key", "new");
+  parts.Flush();
+  const index::LookupKey lookup{"key", base::Hash64(std::string_view("key"))};
+  const auto entry_of = [&](const auto& table) {
+    return parts.pool->As<format::EntryHeader>(table.Get(lookup, index::ReadView{}).value.offset());
+  };
+  format::EntryHeader* old = entry_of(parts.state().version->bottom());
+  format::EntryHeader* newest = entry_of(*parts.state().version->l0().front());
+  const uint64_t to_delete = newest->links()[0];
+  const auto* hidden = parts.pool->EntryAt(format::EntryPtr{to_delete}.offset());
+  ASSERT_EQ(hidden->op(), format::EntryOp::kDelete);
+  index::MergeEpoch& epoch = parts.versions.merge_epoch();
+  epoch.Begin();
+  parts.pool->ops().StoreByte(old->state_byte(), format::kStateObsolete);
+  parts.pool->ops().StoreU64(newest->links(), hidden->links()[0]);
+  index::ReadView view;
+  view.sequence = handle.sequence();
+  Status status;
+  auto found = std::async(std::launch::async, [&] {
+    const base::EpochGuard guard;
+    return parts.reader.LookupEntry("key", view, &status, nullptr).state;
+  });
+  EXPECT_EQ(found.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  // As if the tree had forgotten it: the delete hides it again.
+  parts.pool->ops().StoreU64(newest->links(), to_delete);
+  epoch.End();
+  EXPECT_EQ(found.get(), index::LookupResult::State::kDeleted);
+  BRAID_EXPECT_OK(status);
 }
 
 TEST(CopiedEntriesTest, WhatWasReadBeforeAFlushNeedsNoLookUpUntilItIsMerged) {

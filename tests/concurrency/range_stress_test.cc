@@ -140,8 +140,8 @@ TEST_P(RangeStressTest, ABatchWithARangeIsSeenWhole) {
           if (seen == 0) round = it->value();
           if (it->value() != round) {
             failure_.Report("values of two rounds: " + std::to_string(seen) + " of " + round +
-                            ", then " + std::string(it->key()) + " of " +
-                            std::string(it->value()) + (at_snapshot ? " at a snapshot" : ""));
+                            ", then " + std::string(it->key()) + " of " + std::string(it->value()) +
+                            (at_snapshot ? " at a snapshot" : ""));
           }
         }
         failure_.Check(it->status(), "scan");
