@@ -16,8 +16,10 @@ namespace braid::index {
 
 class MergeEpoch {
  public:
-  /// Acquire and release on both sides of the changes: see Reader::LookupEntry.
-  void Begin() noexcept {
+  /// Acquire and release on both sides of the changes: see Reader::LookupInPool. `of_copies`: what
+  /// it marks has copies, which are the same; such a merge goes alone.
+  void Begin(bool of_copies) noexcept {
+    of_copies_.store(of_copies, std::memory_order_relaxed);
     const uint64_t before = word_.fetch_add(1, std::memory_order_acq_rel);
     BRAID_CHECK(before % kOne != kOne - 1);  // one more would carry into the changes
   }
@@ -28,6 +30,8 @@ class MergeEpoch {
   /// Another state is shown.
   void Shown() noexcept { word_.fetch_add(kOne, std::memory_order_release); }
 
+  /// Of the merges that are changing something, where Now() is the same before and behind this.
+  bool IsOfCopies() const noexcept { return of_copies_.load(std::memory_order_relaxed); }
   uint64_t Now() const noexcept { return word_.load(std::memory_order_acquire); }
   /// Whether any merge was changing something then.
   static bool AnyAtWork(uint64_t word) noexcept { return word % kOne != 0; }
@@ -35,6 +39,7 @@ class MergeEpoch {
  private:
   static constexpr uint64_t kOne = 256;  // more than there are merges
   std::atomic<uint64_t> word_{0};
+  std::atomic<bool> of_copies_{false};
 };
 
 }  // namespace braid::index

@@ -581,7 +581,7 @@ Status ZipperMerge::CommitBatch(uint64_t boundary) {
   const size_t replaced = result_.replaced.size() + batch_runs_.size();
   if (replaced > result_.replaced.capacity()) result_.replaced.reserve(2 * replaced);
   Charge();
-  if (input_.merge_epoch != nullptr) input_.merge_epoch->Begin();
+  if (input_.merge_epoch != nullptr) input_.merge_epoch->Begin(input_.copies);
   is_as_found_ = false;
   BRAID_DCHECK(input_.merge_epoch == nullptr ||
                index::MergeEpoch::AnyAtWork(input_.merge_epoch->Now()));

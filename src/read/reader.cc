@@ -197,16 +197,22 @@ LookupResult Reader::LookupInPool(const index::LookupKey& lookup, const index::R
     }
     // Merges went by during this lookup: what hid the entry was asked for too late. Again, with the
     // current tables. An obsolete entry that is found while no merge moves anything is damage.
+    const bool of_copies = store_.versions->merge_epoch().IsOfCopies();
     const uint64_t after = store_.versions->merge_epoch().Now();
-    // Found so again by who sees every version, while merges are at the same batches: nothing newer
-    // hides it, since what does leaves the source only after the entry is unlinked. So it is an
-    // original that is about to be replaced by its copy, which is the same, and the merge need not
-    // be waited for. To a view what hides it may lie behind a version that it does not see, and be
-    // unlinked from there by the batch that has marked the entry, but not taken it out of its tree.
+    // Found so again while merges are at the same batches, which need not be waited for.
     const bool at_work = index::MergeEpoch::AnyAtWork(before);
-    if (view.sequence == index::kLatest && at_work && after == before &&
-        last_obsolete == std::pair(offset, before)) {
-      return result;
+    if (at_work && last_obsolete == std::pair(offset, before)) {
+      if (after == before && (of_copies || view.sequence == index::kLatest)) {
+        // Nothing newer hides it, since what does leaves the source only after the entry is
+        // unlinked. So it is an original that is about to be replaced by its copy.
+        return result;
+      }
+      if (after == before) {
+        // What no view needs is marked, and this one is registered: a delete hid it behind a
+        // version that the view does not see, and the batch has unlinked both, but not yet taken
+        // the entry out of its tree.
+        return {LookupResult::State::kDeleted, result.sequence, result.value};
+      }
     }
     last_obsolete = {offset, before};
     const bool moved = at_work || after != before;
